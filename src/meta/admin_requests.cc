@@ -1,151 +1,185 @@
-// What administrators ask of the meta server, and what they tell it to do.
 // SPDX-License-Identifier: Apache-2.0
+#include "meta/admin_requests.h"
+
+#include <string_view>
 #include <utility>
 
+#include "base/log.h"
 #include "messages/tool_messages.h"
 #include "meta/balance_request.h"
 #include "meta/forget_server.h"
-#include "meta/meta_server_state.h"
+#include "meta/unix_seconds.h"
 #include "meta_overview/meta_queries.h"
 
 namespace arion {
 
-void MetaServer::State::OnQueryConfig(InboundRequest& request) {
-  auto query = Decode<QueryConfigRequest>(request);
+void AdminRequests::AddTo(RequestHandlers& handlers) {
+  using Self = AdminRequests;
+  handlers.Add(kRpcQueryConfig, this, &Self::OnQueryConfig);
+  handlers.Add(kRpcListApps, this, &Self::OnListApps);
+  handlers.Add(kRpcListNodes, this, &Self::OnListNodes);
+  handlers.Add(kRpcClusterInfo, this, &Self::OnClusterInfo);
+  handlers.Add(kRpcQueryAppInfo, this, &Self::OnQueryAppInfo);
+  handlers.Add(kRpcControlMeta, this, &Self::OnControlMeta);
+  handlers.Add(kRpcProposeBalancer, this, &Self::OnProposeBalancer);
+  handlers.Add(kRpcForgetServer, this, &Self::OnForgetServer);
+  handlers.Add(kRpcDddDiagnose, this, &Self::OnDddDiagnose);
+  handlers.Add(kRpcGetMaxReplicaCount, this, &Self::OnGetMaxReplicaCount);
+  handlers.Add(kRpcQueryManualCompact, this, &Self::OnQueryManualCompact);
+  handlers.Add(kRpcGetAtomicIdempotent, this, &Self::OnGetAtomicIdempotent);
+  handlers.Add(kRpcSetAtomicIdempotent, this, &Self::OnSetAtomicIdempotent);
+  handlers.Add(kRpcDuplicationSync, this, &Self::OnDuplicationSync);
+}
+
+void AdminRequests::OnQueryConfig(InboundRequest& request) {
+  auto query = RequestCodec::Decode<QueryConfigRequest>(request);
   if (!query) return;
   QueryAudience audience = request.header.framing == Framing::kRdsn
                                ? QueryAudience::kServersAndTools
                                : QueryAudience::kThriftClients;
-  Answer(request, AnswerQueryConfig(state_, reserved_names_, *query, audience));
+  uses_.codec.Answer(request,
+                     AnswerQueryConfig(uses_.state, uses_.reserved_names, *query, audience));
 }
 
-void MetaServer::State::OnListApps(InboundRequest& request) {
-  if (auto list = Decode<ListAppsRequest>(request)) Answer(request, AnswerListApps(state_, *list));
+void AdminRequests::OnListApps(InboundRequest& request) {
+  if (auto list = RequestCodec::Decode<ListAppsRequest>(request))
+    uses_.codec.Answer(request, AnswerListApps(uses_.state, *list));
 }
 
-void MetaServer::State::OnListNodes(InboundRequest& request) {
-  if (auto list = Decode<ListNodesRequest>(request)) {
-    Answer(request, AnswerListNodes(state_, *list));
+void AdminRequests::OnListNodes(InboundRequest& request) {
+  if (auto list = RequestCodec::Decode<ListNodesRequest>(request)) {
+    uses_.codec.Answer(request, AnswerListNodes(uses_.state, *list));
   }
 }
 
 // A question for replica servers, which the Go client's administration asks meta servers, and where
 // it is not answered again and again.
-void MetaServer::State::OnQueryAppInfo(InboundRequest& request) {
-  if (!Decode<QueryAppInfoRequest>(request)) return;
-  Answer(request, QueryAppInfoResponse{
-                      .apps = AnswerListApps(state_, {.status = AppStatus::kAvailable}).infos});
+void AdminRequests::OnQueryAppInfo(InboundRequest& request) {
+  if (!RequestCodec::Decode<QueryAppInfoRequest>(request)) return;
+  uses_.codec.Answer(
+      request, QueryAppInfoResponse{
+                   .apps = AnswerListApps(uses_.state, {.status = AppStatus::kAvailable}).infos});
 }
 
-void MetaServer::State::OnClusterInfo(InboundRequest& request) {
-  if (!Decode<ClusterInfoRequest>(request)) return;
-  Answer(request, AnswerClusterInfo(state_, {.meta_server = transport_.local(),
-                                             .cluster_name = options_.cluster_name,
-                                             .level = Level()}));
+void AdminRequests::OnClusterInfo(InboundRequest& request) {
+  if (!RequestCodec::Decode<ClusterInfoRequest>(request)) return;
+  uses_.codec.Answer(
+      request, AnswerClusterInfo(uses_.state, {.meta_server = uses_.transport.local(),
+                                               .cluster_name = uses_.options.cluster_name,
+                                               .level = LevelOf(uses_.state, uses_.options)}));
 }
 
-void MetaServer::State::OnControlMeta(InboundRequest& request) {
-  auto control = Decode<ControlMetaRequest>(request);
+void AdminRequests::OnControlMeta(InboundRequest& request) {
+  auto control = RequestCodec::Decode<ControlMetaRequest>(request);
   if (!control) return;
   const FunctionLevel level = control->level;
-  ControlMetaResponse response{.old_level = state_.SetLevel()};
-  if (level == FunctionLevel::kInvalid) return Answer(request, response);  // only asks
+  ControlMetaResponse response{.old_level = uses_.state.SetLevel()};
+  if (level == FunctionLevel::kInvalid) return uses_.codec.Answer(request, response);  // only asks
   const bool is_level = FunctionLevelName(level) != FunctionLevelName(FunctionLevel::kInvalid);
   if (!is_level) response.err = ErrorCode::kInvalidParameters;
-  if (is_level && store_.is_failed()) response.err = ErrorCode::kFileOperationFailed;
-  if (response.err != ErrorCode::kOk) return Answer(request, response);
-  store_.Commit({ClusterState::ChangeOf(level)}, StoreNeed::kToServe,
-                [this, level, request = std::move(request)](const absl::Status& stored) mutable {
-                  ControlMetaResponse response{.old_level = state_.SetLevel()};
-                  response.err = StoreGuard::ErrorOf(stored);
-                  if (stored.ok()) InstallLevel(level, request.header.from);
-                  Answer(request, response);
-                });
+  if (is_level && uses_.store.is_failed()) response.err = ErrorCode::kFileOperationFailed;
+  if (response.err != ErrorCode::kOk) return uses_.codec.Answer(request, response);
+  uses_.store.Commit(
+      {ClusterState::ChangeOf(level)}, StoreNeed::kToServe,
+      [this, level, request = std::move(request)](const absl::Status& stored) mutable {
+        ControlMetaResponse response{.old_level = uses_.state.SetLevel()};
+        response.err = StoreGuard::ErrorOf(stored);
+        if (stored.ok()) InstallLevel(level, request.header.from);
+        uses_.codec.Answer(request, response);
+      });
 }
 
-void MetaServer::State::InstallLevel(FunctionLevel level, Endpoint says) {
-  LOG(INFO) << "meta: level " << FunctionLevelName(state_.SetLevel()) << " becomes "
+void AdminRequests::InstallLevel(FunctionLevel level, Endpoint says) {
+  LOG(INFO) << "meta: level " << FunctionLevelName(uses_.state.SetLevel()) << " becomes "
             << FunctionLevelName(level) << ", says " << says;
-  state_.function_level = level;
+  uses_.state.function_level = level;
   if (level <= FunctionLevel::kSteady) {
-    for (auto& [app_id, table] : state_.tables) {
+    for (auto& [app_id, table] : uses_.state.tables) {
       for (Partition& partition : table.partitions) partition.planned.clear();
     }
   }
-  SchedulePlan();
+  uses_.plan();
 }
 
-void MetaServer::State::OnProposeBalancer(InboundRequest& request) {
-  auto propose = Decode<ProposeBalancerRequest>(request);
+void AdminRequests::OnProposeBalancer(InboundRequest& request) {
+  auto propose = RequestCodec::Decode<ProposeBalancerRequest>(request);
   if (!propose) return;
-  BalanceJudgement judgement = JudgeBalanceRequest(state_, Guardian(), *propose, Now());
+  BalanceJudgement judgement =
+      JudgeBalanceRequest(uses_.state, GuardianOf(uses_.options), *propose, uses_.clock.Now());
   if (judgement.error == ErrorCode::kOk) {
     LOG(INFO) << "meta: [" << propose->pid << "] " << judgement.planned.size()
               << " steps planned by " << request.header.from;
-    state_.FindPartition(propose->pid)->planned = std::move(judgement.planned);
-    SchedulePlan();
+    uses_.state.FindPartition(propose->pid)->planned = std::move(judgement.planned);
+    uses_.plan();
   } else {
     LOG(WARNING) << "meta: [" << propose->pid << "] a plan of " << request.header.from
                  << " is refused: " << judgement.reason;
   }
-  Answer(request, ProposeBalancerResponse{judgement.error});
+  uses_.codec.Answer(request, ProposeBalancerResponse{judgement.error});
 }
 
 // Its record in the detector stays: one that comes back hears that it was dead.
-void MetaServer::State::OnForgetServer(InboundRequest& request) {
-  auto forget = Decode<ForgetServerRequest>(request);
+void AdminRequests::OnForgetServer(InboundRequest& request) {
+  auto forget = RequestCodec::Decode<ForgetServerRequest>(request);
   if (!forget) return;
-  const std::string why_not = WhyNotForgotten(state_, forget->node, UnixSeconds());
+  const std::string why_not = WhyNotForgotten(uses_.state, forget->node, UnixSeconds(uses_.clock));
   if (!why_not.empty()) {
-    const bool is_known = state_.FindNode(forget->node) != nullptr;
-    return Answer(request,
-                  ForgetServerResponse{
-                      is_known ? ErrorCode::kInvalidState : ErrorCode::kObjectNotFound, why_not});
+    const bool is_known = uses_.state.FindNode(forget->node) != nullptr;
+    return uses_.codec.Answer(
+        request, ForgetServerResponse{
+                     is_known ? ErrorCode::kInvalidState : ErrorCode::kObjectNotFound, why_not});
   }
   LOG(WARNING) << "meta: " << forget->node << ", which is dead, is forgotten, says "
                << request.header.from;
-  Forget(state_, forget->node);
-  Answer(request, ForgetServerResponse{});
+  Forget(uses_.state, forget->node);
+  uses_.codec.Answer(request, ForgetServerResponse{});
 }
 
-void MetaServer::State::OnDddDiagnose(InboundRequest& request) {
-  auto diagnose = Decode<DddDiagnoseRequest>(request);
+void AdminRequests::OnDddDiagnose(InboundRequest& request) {
+  auto diagnose = RequestCodec::Decode<DddDiagnoseRequest>(request);
   if (!diagnose) return;
-  Answer(request,
-         AnswerDddDiagnose(state_, Guardian(), *diagnose, Now(), env_.clock().WallMicros() / 1000));
+  uses_.codec.Answer(request,
+                     AnswerDddDiagnose(uses_.state, GuardianOf(uses_.options), *diagnose,
+                                       uses_.clock.Now(), uses_.clock.WallMicros() / 1000));
 }
 
-void MetaServer::State::OnGetMaxReplicaCount(InboundRequest& request) {
-  auto get = Decode<TableNameRequest>(request);
-  if (get) Answer(request, AnswerMaxReplicaCount(state_, get->app_name));
+void AdminRequests::OnGetMaxReplicaCount(InboundRequest& request) {
+  auto get = RequestCodec::Decode<TableNameRequest>(request);
+  if (get) uses_.codec.Answer(request, AnswerMaxReplicaCount(uses_.state, get->app_name));
 }
 
-void MetaServer::State::OnQueryManualCompact(InboundRequest& request) {
-  auto query = Decode<TableNameRequest>(request);
-  if (query) Answer(request, AnswerManualCompact(state_, query->app_name));
+void AdminRequests::OnQueryManualCompact(InboundRequest& request) {
+  auto query = RequestCodec::Decode<TableNameRequest>(request);
+  if (query) uses_.codec.Answer(request, AnswerManualCompact(uses_.state, query->app_name));
 }
 
 // Atomic operations are always logged as what they came to (decision 21).
-void MetaServer::State::OnGetAtomicIdempotent(InboundRequest& request) {
-  auto get = Decode<TableNameRequest>(request);
+void AdminRequests::OnGetAtomicIdempotent(InboundRequest& request) {
+  auto get = RequestCodec::Decode<TableNameRequest>(request);
   if (!get) return;
-  if (state_.FindTableByName(get->app_name) == nullptr) {
-    return Answer(request, AtomicIdempotentResponse{ErrorCode::kAppNotExist});
+  if (uses_.state.FindTableByName(get->app_name) == nullptr) {
+    return uses_.codec.Answer(request, AtomicIdempotentResponse{ErrorCode::kAppNotExist});
   }
-  Answer(request, AtomicIdempotentResponse{.atomic_idempotent = true});
+  uses_.codec.Answer(request, AtomicIdempotentResponse{.atomic_idempotent = true});
 }
 
-void MetaServer::State::OnSetAtomicIdempotent(InboundRequest& request) {
-  auto set = Decode<SetAtomicIdempotentRequest>(request);
+void AdminRequests::OnSetAtomicIdempotent(InboundRequest& request) {
+  auto set = RequestCodec::Decode<SetAtomicIdempotentRequest>(request);
   if (!set) return;
   AtomicIdempotentResponse response{.atomic_idempotent = true};
-  if (state_.FindTableByName(set->app_name) == nullptr) {
+  if (uses_.state.FindTableByName(set->app_name) == nullptr) {
     response = {ErrorCode::kAppNotExist};
   } else if (!set->atomic_idempotent) {
     response.err = ErrorCode::kOperationDisabled;
     response.hint_message = "atomic operations are always idempotent here";
   }
-  Answer(request, response);
+  uses_.codec.Answer(request, response);
+}
+
+void AdminRequests::OnDuplicationSync(InboundRequest& request) {
+  // Nothing is duplicated.
+  if (RequestCodec::Decode<DuplicationSyncRequest>(request))
+    uses_.codec.Answer(request, DuplicationSyncResponse{});
 }
 
 namespace {
@@ -178,7 +212,7 @@ constexpr DisabledCode kDisabled[] = {
 
 }  // namespace
 
-bool MetaServer::State::AnswersAsDisabled(InboundRequest& request) {
+bool AdminRequests::AnswersAsDisabled(InboundRequest& request) const {
   for (const DisabledCode& disabled : kDisabled) {
     if (disabled.code != request.header.name) continue;
     const std::string text = absl::StrCat("Arion does not have ", disabled.what, " yet");
@@ -186,7 +220,7 @@ bool MetaServer::State::AnswersAsDisabled(InboundRequest& request) {
     if (disabled.text_field == 2) response.hint_at_2 = text;
     if (disabled.text_field == 4) response.hint_at_4 = text;
     if (disabled.text_field == 7) response.hint_at_7 = text;
-    Answer(request, response);
+    uses_.codec.Answer(request, response);
     return true;
   }
   return false;

@@ -23,7 +23,7 @@ std::string Describe(const PartitionConfiguration& config) {
 }  // namespace
 
 void MetaServer::State::OnUpdate(InboundRequest& request) {
-  auto update = Decode<ConfigurationUpdateRequest>(request);
+  auto update = codec_.Decode<ConfigurationUpdateRequest>(request);
   if (!update) return;
   UpdateJudgement judgement = JudgeUpdate(state_, Level(), *update);
   Partition* partition = state_.FindPartition(update->config.pid);
@@ -31,7 +31,7 @@ void MetaServer::State::OnUpdate(InboundRequest& request) {
   if (partition != nullptr) response.config = partition->config;
   if (judgement.verdict == UpdateVerdict::kApply && AwaitsOtherCopies(*partition, update->type)) {
     response.err = ErrorCode::kBusy;
-    return Answer(request, response);
+    return codec_.Answer(request, response);
   }
   switch (judgement.verdict) {
     case UpdateVerdict::kApply:
@@ -67,7 +67,7 @@ void MetaServer::State::OnUpdate(InboundRequest& request) {
                           << "] update from " << request.header.from
                           << " refused: " << judgement.reason;
   }
-  Answer(request, response);
+  codec_.Answer(request, response);
 }
 
 // Who asks while a change is being stored would else hear nothing, and wait for its call to end.
@@ -121,8 +121,8 @@ void MetaServer::State::StoreConfiguration(Partition& partition, PartitionConfig
                   if (!stored.ok()) return GiveUpStoring(pid, std::move(request));
                   InstallStored(std::move(next), cause, node, incarnation);
                   if (!request) return;
-                  Answer(*request,
-                         ConfigurationUpdateResponse{.config = state_.FindPartition(pid)->config});
+                  codec_.Answer(*request, ConfigurationUpdateResponse{
+                                              .config = state_.FindPartition(pid)->config});
                 });
 }
 
@@ -153,8 +153,8 @@ void MetaServer::State::GiveUpStoring(PartitionId pid, std::optional<InboundRequ
   Partition& partition = *state_.FindPartition(pid);
   partition.pending.reset();
   if (request)
-    Answer(*request, ConfigurationUpdateResponse{.err = ErrorCode::kFileOperationFailed,
-                                                 .config = partition.config});
+    codec_.Answer(*request, ConfigurationUpdateResponse{.err = ErrorCode::kFileOperationFailed,
+                                                        .config = partition.config});
   store_.RetryLater();
   ContinueChange(pid.app_id);
   JudgeHeldUpdates(pid);

@@ -2,7 +2,6 @@
 #include "meta/meta_server.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -65,16 +64,38 @@ MetaServer::State::State(Environment& env, Transport& transport, MetaStore& stor
     : env_(env),
       transport_(transport),
       options_(std::move(options)),
+      codec_(options_.peer_generation),
       strand_(env.NewStrand("meta")),
       store_(store, env.clock(), strand_, owner_life_, [this] { SchedulePlan(); }),
       detector_({.grace = options_.grace,
                  .stable_running = options_.stable_running,
                  .max_successive_unstable_restarts = options_.max_successive_unstable_restarts}),
       wall_clocks_(env.clock(), state_, options_.clock_offset_max, [this] { SchedulePlan(); }),
-      older_servers_(transport, env.clock(), strand_, owner_life_, state_, options_.peer_generation,
+      older_servers_(transport, env.clock(), strand_, owner_life_, state_, codec_,
                      [this](InboundRequest beacon) { OnRequest(std::move(beacon)); }),
+      admin_({.state = state_,
+              .store = store_,
+              .reserved_names = reserved_names_,
+              .options = options_,
+              .codec = codec_,
+              .clock = env.clock(),
+              .transport = transport,
+              .plan = [this] { SchedulePlan(); }}),
       life_(1 + static_cast<int64_t>(env_.random().Below(INT64_MAX))),
-      last_report_number_(static_cast<int64_t>(env_.random().Below(kFirstReportNumberMax))) {}
+      last_report_number_(static_cast<int64_t>(env_.random().Below(kFirstReportNumberMax))) {
+  handlers_.Add(kRpcBeacon, this, &State::OnBeacon);
+  handlers_.Add(kRpcConfigSync, this, &State::OnConfigSync);
+  handlers_.Add(kRpcUpdateConfiguration, this, &State::OnUpdate);
+  handlers_.Add(kRpcCreateApp, this, &State::OnCreate);
+  handlers_.Add(kRpcDropApp, this, &State::OnDrop);
+  handlers_.Add(kRpcRecallApp, this, &State::OnRecall);
+  handlers_.Add(kRpcRenameApp, this, &State::OnRename);
+  handlers_.Add(kRpcUpdateAppEnv, this, &State::OnUpdateAppEnv);
+  handlers_.Add(kRpcSetMaxReplicaCount, this, &State::OnSetMaxReplicaCount);
+  handlers_.Add(kRpcStartManualCompact, this, &State::OnStartManualCompact);
+  handlers_.Add(kRpcStartRecovery, this, &State::OnStartRecovery);
+  admin_.AddTo(handlers_);
+}
 
 absl::Status MetaServer::State::Start() {
   owner_life_.Begin(weak_from_this());
@@ -181,46 +202,18 @@ void MetaServer::State::Begin(ClusterState loaded) {
 
 void MetaServer::State::OnRequest(InboundRequest request) {
   CHECK_ON_STRAND(strand_);
-  static const std::map<std::string, Handler, std::less<>>& handlers =
-      *new std::map<std::string, Handler, std::less<>>{
-          {kRpcBeacon, &State::OnBeacon},
-          {kRpcConfigSync, &State::OnConfigSync},
-          {kRpcUpdateConfiguration, &State::OnUpdate},
-          {kRpcQueryConfig, &State::OnQueryConfig},
-          {kRpcCreateApp, &State::OnCreate},
-          {kRpcDropApp, &State::OnDrop},
-          {kRpcRecallApp, &State::OnRecall},
-          {kRpcRenameApp, &State::OnRename},
-          {kRpcUpdateAppEnv, &State::OnUpdateAppEnv},
-          {kRpcGetMaxReplicaCount, &State::OnGetMaxReplicaCount},
-          {kRpcSetMaxReplicaCount, &State::OnSetMaxReplicaCount},
-          {kRpcGetAtomicIdempotent, &State::OnGetAtomicIdempotent},
-          {kRpcSetAtomicIdempotent, &State::OnSetAtomicIdempotent},
-          {kRpcStartManualCompact, &State::OnStartManualCompact},
-          {kRpcQueryManualCompact, &State::OnQueryManualCompact},
-          {kRpcControlMeta, &State::OnControlMeta},
-          {kRpcProposeBalancer, &State::OnProposeBalancer},
-          {kRpcForgetServer, &State::OnForgetServer},
-          {kRpcDddDiagnose, &State::OnDddDiagnose},
-          {kRpcStartRecovery, &State::OnStartRecovery},
-          {kRpcListApps, &State::OnListApps},
-          {kRpcListNodes, &State::OnListNodes},
-          {kRpcClusterInfo, &State::OnClusterInfo},
-          {kRpcQueryAppInfo, &State::OnQueryAppInfo},
-          {kRpcDuplicationSync, &State::OnDuplicationSync},
-      };
-  auto handler = handlers.find(request.header.name);
-  if (handler == handlers.end()) {
-    if (phase_ == Phase::kServing && AnswersAsDisabled(request)) return;
+  const RequestHandlers::Handler* handler = handlers_.Find(request.header.name);
+  if (handler == nullptr) {
+    if (phase_ == Phase::kServing && admin_.AnswersAsDisabled(request)) return;
     return request.responder.Reply(ErrorCode::kHandlerNotFound);
   }
   const bool recovers = phase_ == Phase::kAwaitsRecovery || phase_ == Phase::kUnderRecovery;
   if (phase_ == Phase::kServing || (recovers && request.header.name == kRpcStartRecovery)) {
-    return (this->*handler->second)(request);
+    return (*handler)(request);
   }
   const ErrorCode why = recovers ? ErrorCode::kUnderRecovery : ErrorCode::kServiceNotActive;
   if (request.header.name == kRpcQueryConfig) {
-    return Answer(request, QueryConfigResponse{.err = why});
+    return codec_.Answer(request, QueryConfigResponse{.err = why});
   }
   request.responder.Reply(why);
 }
@@ -228,7 +221,7 @@ void MetaServer::State::OnRequest(InboundRequest request) {
 // ---- servers ----
 
 void MetaServer::State::OnBeacon(InboundRequest& request) {
-  auto beacon = Decode<BeaconMessage>(request);
+  auto beacon = codec_.Decode<BeaconMessage>(request);
   if (!beacon || !beacon->from_node.IsValid() || beacon->from_node.port == 0) return;
   Endpoint from = beacon->from_node;
   if (!state_.nodes.contains(from) && state_.nodes.size() >= kNodesMax) return;
@@ -257,15 +250,16 @@ void MetaServer::State::OnBeacon(InboundRequest& request) {
   state_.nodes[from].is_older = !beacon->process_id;
   const bool stops = beacon->stops.value_or(false);
   if (std::exchange(state_.nodes[from].is_stopping, stops) != stops) SchedulePlan();
-  Answer(request, BeaconAck{.time = beacon->time,
-                            .this_node = beacon->to_node,
-                            .primary_node = beacon->to_node,
-                            .is_master = true,
-                            .allowed = true,
-                            .arion_meta_life = life_,
-                            .arion_deaths = detector_.Deaths(from) + !led_at_begin_.contains(from),
-                            .arion_is_frozen = Level() <= FunctionLevel::kFreezed,
-                            .agreed_wall_ms = wall_clocks_.AgreedMillis().value_or(0)});
+  codec_.Answer(request,
+                BeaconAck{.time = beacon->time,
+                          .this_node = beacon->to_node,
+                          .primary_node = beacon->to_node,
+                          .is_master = true,
+                          .allowed = true,
+                          .arion_meta_life = life_,
+                          .arion_deaths = detector_.Deaths(from) + !led_at_begin_.contains(from),
+                          .arion_is_frozen = Level() <= FunctionLevel::kFreezed,
+                          .agreed_wall_ms = wall_clocks_.AgreedMillis().value_or(0)});
 }
 
 void MetaServer::State::NodeCameAlive(Endpoint endpoint, const char* what) {
@@ -307,10 +301,10 @@ void MetaServer::State::ExpireNodes() {
 }
 
 void MetaServer::State::OnConfigSync(InboundRequest& request) {
-  auto sync = Decode<ConfigSyncRequest>(request);
+  auto sync = codec_.Decode<ConfigSyncRequest>(request);
   if (!sync) return;
   if (!state_.IsAlive(sync->node)) {
-    return Answer(request, ConfigSyncResponse{.err = ErrorCode::kObjectNotFound});
+    return codec_.Answer(request, ConfigSyncResponse{.err = ErrorCode::kObjectNotFound});
   }
   ConfigSyncResponse response;
   Node& node = state_.nodes[sync->node];
@@ -318,7 +312,7 @@ void MetaServer::State::OnConfigSync(InboundRequest& request) {
   if (sync->number && *sync->number != node.awaited_report) {
     response.err = ErrorCode::kInvalidVersion;
     response.next_number = node.awaited_report;
-    return Answer(request, response);
+    return codec_.Answer(request, response);
   }
   node.awaited_report = NewReportNumber();
   if (sync->number) response.next_number = node.awaited_report;
@@ -340,19 +334,14 @@ void MetaServer::State::OnConfigSync(InboundRequest& request) {
   if (response.err != ErrorCode::kOk) {
     response.partitions.clear();
   } else {
-    auto garbage = GarbageOf(state_, Level(), sync->node, UnixSecondsForGood());
+    auto garbage = GarbageOf(state_, Level(), sync->node, UnixSecondsForGood(env_.clock()));
     if (!garbage.empty()) response.gc_replicas = std::move(garbage);
     if (sync->missing_replicas)
-      response.unneeded_replicas =
-          UnneededOf(state_, Level(), sync->node, *sync->missing_replicas, UnixSecondsForGood());
+      response.unneeded_replicas = UnneededOf(state_, Level(), sync->node, *sync->missing_replicas,
+                                              UnixSecondsForGood(env_.clock()));
   }
-  Answer(request, response);
+  codec_.Answer(request, response);
   SchedulePlan();
-}
-
-void MetaServer::State::OnDuplicationSync(InboundRequest& request) {
-  // Nothing is duplicated.
-  if (Decode<DuplicationSyncRequest>(request)) Answer(request, DuplicationSyncResponse{});
 }
 
 // ---- plans ----
@@ -372,7 +361,7 @@ void MetaServer::State::RunPlan() {
   NoteStandstill();
   const Instant now = Now();
   if (now >= excused_until_) ExpireNodes();
-  GuardianPlan plan = PlanPartitions(state_, Level(), Guardian(), now);
+  GuardianPlan plan = PlanPartitions(state_, Level(), GuardianOf(options_), now);
   Instant wake =
       std::min({detector_.NextDeadline(), plan.next_look, now + options_.guardian_interval});
   if (!state_.awaited.empty()) wake = std::min(wake, began_at_ + options_.grace);
@@ -439,7 +428,7 @@ Instant MetaServer::State::SendWhenDue(Partition& partition, Instant now) {
                                       .type = intent.type,
                                       .node = intent.node};
   transport_.SendOneWay(intent.target, {.name = kRpcConfigProposal,
-                                        .body = EncodeWrapped(proposal, options_.peer_generation),
+                                        .body = codec_.Encode(proposal),
                                         .thread_hash = config.pid.thread_hash()});
   return now + delay();
 }

@@ -18,49 +18,15 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
-#include <set>
-#include <string>
 
 #include "base/counter.h"
 #include "env/environment.h"
-#include "messages/function_level.h"
+#include "meta/meta_options.h"
 #include "meta_overview/cluster_overview.h"
 #include "meta_state/meta_store.h"
-#include "rpc/thrift_codec.h"
 #include "rpc/transport.h"
 
 namespace arion {
-
-struct MetaServerOptions {
-  std::string cluster_name = "onebox";
-  absl::Duration grace = absl::Seconds(10);
-  absl::Duration guardian_interval = absl::Seconds(10);
-  int32_t min_live_node_count_for_unfreeze = 0;  // 0: min(3, servers - 1), at least 1 (decision 19)
-  int32_t node_live_percentage_threshold_for_update = 50;
-  absl::Duration replica_assign_delay_for_dropouts = absl::Minutes(10);
-  absl::Duration stable_running = absl::Minutes(10);  // crash-loop guard
-  int32_t max_successive_unstable_restarts = 5;       // 0: guard off
-  int32_t mutation_2pc_min_replica_count = 2;
-  int32_t min_allowed_replica_count = 1;
-  int32_t max_allowed_replica_count = 5;
-  absl::Duration hold_dropped_app = absl::Hours(168);
-  // Where nothing is stored: serves nothing until it was told to recover (RPC_CM_START_RECOVERY).
-  bool recover_from_replica_servers = false;
-  // Runs on the strand before servers are asked for a lost state; how many servers live here goes with
-  // it. An error refuses the recovery.
-  std::function<absl::Status(const std::set<Endpoint>& servers, size_t alive)> before_recovery;
-  // Servers of an older version, which can't say of which cluster they are, are asked what they hold
-  // before they count (meta_state/foreign_tables.h).
-  bool vets_older_servers = false;
-  // nullopt: begins at the level that was set last (steady, where none was); else at the lower one.
-  std::optional<FunctionLevel> function_level_on_start;
-  PeerGeneration peer_generation = PeerGeneration::k25;
-  bool balance_only_moves_primaries = false;
-  absl::Duration clock_offset_max = absl::Seconds(5);  // of a wall clock, from what most show
-  // Requests that are not the meta server's (RPC_CLI_CLI_CALL); true: taken over. Any thread.
-  std::function<bool(InboundRequest&)> other_requests;
-};
 
 struct MetaServerStats {
   Counter configuration_changes;

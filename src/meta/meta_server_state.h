@@ -2,8 +2,8 @@
 // and what it does with each request.
 //
 // Parts     meta_server.cc start, servers, plans · configuration_requests.cc changes of
-//           configurations · table_requests.cc changes of tables · admin_requests.cc what
-//           administrators ask and tell · recovery_requests.cc the state made again
+//           configurations · table_requests.cc changes of tables · recovery_requests.cc
+//           the state made again
 // Threads   Strand-bound, except Start, Stop, Overview and stats.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -20,11 +20,15 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "messages/admin_messages.h"
+#include "meta/admin_requests.h"
 #include "meta/cluster_recovery.h"
 #include "meta/meta_server.h"
 #include "meta/older_server_vetting.h"
 #include "meta/owner_life.h"
+#include "meta/request_codec.h"
+#include "meta/request_handlers.h"
 #include "meta/store_guard.h"
+#include "meta/unix_seconds.h"
 #include "meta/wall_clocks.h"
 #include "meta_judgement/partition_guardian.h"
 #include "meta_state/cluster_state.h"
@@ -48,7 +52,6 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
  private:
   // kAwaitsRecovery: nothing is stored, and it was configured to be told to recover first.
   enum class Phase { kStarting, kAwaitsRecovery, kUnderRecovery, kServing, kStopped };
-  using Handler = void (State::*)(InboundRequest&);
 
   // A change of a table's description, and perhaps of all its partitions, from the request to the
   // answer. One at a time for each table; requests that come meanwhile wait.
@@ -63,45 +66,13 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   };
 
   Instant Now() const { return env_.clock().Now(); }
-  int64_t UnixSeconds() const { return AgreedWallMicros(env_.clock()) / 1000000; }
-  // What was to go by then may go; 0 where the clocks don't agree: nothing may.
-  int64_t UnixSecondsForGood() const { return WallForGood(env_.clock()).value_or(0) / 1000000; }
-  FunctionLevel Level() const {
-    return state_.Level({.min_live_node_count = options_.min_live_node_count_for_unfreeze,
-                         .live_percentage = options_.node_live_percentage_threshold_for_update});
-  }
-  TableLimits Limits() const {
-    return {.min_replica_count = options_.min_allowed_replica_count,
-            .max_replica_count = options_.max_allowed_replica_count,
-            .hold_dropped = options_.hold_dropped_app};
-  }
-  GuardianOptions Guardian() const {
-    return {.grace = options_.grace,
-            .replica_assign_delay_for_dropouts = options_.replica_assign_delay_for_dropouts,
-            .mutation_2pc_min_replica_count = options_.mutation_2pc_min_replica_count};
-  }
+  int64_t UnixSeconds() const { return arion::UnixSeconds(env_.clock()); }
+  FunctionLevel Level() const { return LevelOf(state_, options_); }
 
   void Begin(ClusterState loaded);
 
   // ---- requests ----
   void OnRequest(InboundRequest request);
-  // nullopt: it did not decode and was answered.
-  template <class Request>
-  std::optional<Request> Decode(InboundRequest& request) {
-    absl::StatusOr<Request> decoded = DecodeWrapped<Request>(request.body);
-    if (decoded.ok()) return std::move(*decoded);
-    LOG_EVERY_N(WARNING, 100) << "meta: " << request.header.name << " from " << request.header.from
-                              << ": " << decoded.status();
-    request.responder.Reply(ErrorCode::kInvalidData);
-    return std::nullopt;
-  }
-  template <class Response>
-  void Answer(InboundRequest& request, const Response& response) {
-    bool is_thrift = request.header.framing != Framing::kRdsn;
-    request.responder.Reply(
-        ErrorCode::kOk,
-        EncodeWrapped(response, is_thrift ? PeerGeneration::kNone : options_.peer_generation));
-  }
 
   // ---- servers ----
   void OnBeacon(InboundRequest& request);
@@ -110,7 +81,6 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   void HoldUpdate(PartitionId pid, InboundRequest request);
   void JudgeHeldUpdates(PartitionId pid);
   bool AwaitsOtherCopies(const Partition& partition, ConfigType type) const;
-  void OnDuplicationSync(InboundRequest& request);
   void NodeCameAlive(Endpoint endpoint, const char* what);
   void EndIncarnation(Endpoint endpoint);
   int64_t NewReportNumber() { return ++last_report_number_; }
@@ -144,23 +114,6 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   void TellServers(Table& table);
   Instant TellWhenDue(Table& table, Instant now);  // says when it is due next
 
-  // ---- administrators (admin_requests.cc) ----
-  void OnQueryConfig(InboundRequest& request);
-  void OnListApps(InboundRequest& request);
-  void OnListNodes(InboundRequest& request);
-  void OnClusterInfo(InboundRequest& request);
-  void OnQueryAppInfo(InboundRequest& request);
-  void OnControlMeta(InboundRequest& request);
-  void InstallLevel(FunctionLevel level, Endpoint says);
-  void OnProposeBalancer(InboundRequest& request);
-  void OnForgetServer(InboundRequest& request);
-  void OnDddDiagnose(InboundRequest& request);
-  void OnGetMaxReplicaCount(InboundRequest& request);
-  void OnQueryManualCompact(InboundRequest& request);
-  void OnGetAtomicIdempotent(InboundRequest& request);
-  void OnSetAtomicIdempotent(InboundRequest& request);
-  bool AnswersAsDisabled(InboundRequest& request);
-
   // ---- the state made again (recovery_requests.cc) ----
   struct Recovery;
   void OnStartRecovery(InboundRequest& request);
@@ -183,6 +136,8 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   Environment& env_;
   Transport& transport_;
   MetaServerOptions options_;  // const but for Reconfigure
+  const RequestCodec codec_;
+  RequestHandlers handlers_;
   const StrandPtr strand_;
   OwnerLife owner_life_;
   StoreGuard store_;
@@ -194,6 +149,7 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   WallClocks wall_clocks_;
   OlderServerVetting older_servers_;
   std::set<std::string> reserved_names_;  // of tables that are being stored
+  AdminRequests admin_;
   std::map<int32_t, TableChange> changes_;
   std::deque<InboundRequest> deferred_;                              // for tables in changes_
   std::map<PartitionId, std::vector<InboundRequest>> held_updates_;  // that are being stored

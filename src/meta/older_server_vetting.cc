@@ -21,14 +21,14 @@ constexpr size_t kNamedMax = 5;
 
 OlderServerVetting::OlderServerVetting(Transport& transport, const Clock& clock, StrandPtr strand,
                                        const OwnerLife& life, const ClusterState& state,
-                                       PeerGeneration generation,
+                                       const RequestCodec& codec,
                                        std::function<void(InboundRequest)> on_fits)
     : transport_(transport),
       clock_(clock),
       strand_(std::move(strand)),
       life_(life),
       state_(state),
-      generation_(generation),
+      codec_(codec),
       on_fits_(std::move(on_fits)) {}
 
 bool OlderServerVetting::MayCount(const BeaconMessage& beacon, InboundRequest& request) {
@@ -48,16 +48,15 @@ bool OlderServerVetting::MayCount(const BeaconMessage& beacon, InboundRequest& r
 }
 
 void OlderServerVetting::Ask(Endpoint server) {
-  transport_.Call(
-      server,
-      {.name = kRpcQueryAppInfo,
-       .body = EncodeWrapped(QueryAppInfoRequest{.meta_server = transport_.local()}, generation_),
-       .timeout = kQuestionTimeout},
-      strand_,
-      life_.While(
-          [this, server, start_time = vettings_[server].start_time](const RpcResult& result) {
-            if (vettings_[server].start_time == start_time) OnAnswer(server, result);
-          }));
+  transport_.Call(server,
+                  {.name = kRpcQueryAppInfo,
+                   .body = codec_.Encode(QueryAppInfoRequest{.meta_server = transport_.local()}),
+                   .timeout = kQuestionTimeout},
+                  strand_,
+                  life_.While([this, server,
+                               start_time = vettings_[server].start_time](const RpcResult& result) {
+                    if (vettings_[server].start_time == start_time) OnAnswer(server, result);
+                  }));
 }
 
 void OlderServerVetting::OnAnswer(Endpoint server, const RpcResult& result) {

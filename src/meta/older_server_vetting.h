@@ -22,9 +22,9 @@
 #include "env/strand.h"
 #include "messages/meta_messages.h"
 #include "meta/owner_life.h"
+#include "meta/request_codec.h"
 #include "meta_state/cluster_state.h"
 #include "meta_state/cluster_warning.h"
-#include "rpc/thrift_codec.h"
 #include "rpc/transport.h"
 
 namespace arion {
@@ -35,7 +35,7 @@ class OlderServerVetting {
 
   // `on_fits` gets the beacon that waited.
   OlderServerVetting(Transport& transport, const Clock& clock, StrandPtr strand,
-                     const OwnerLife& life, const ClusterState& state, PeerGeneration generation,
+                     const OwnerLife& life, const ClusterState& state, const RequestCodec& codec,
                      std::function<void(InboundRequest)> on_fits);
 
   // False: `request`, which has `beacon`, waits, or is not answered.
@@ -63,7 +63,7 @@ class OlderServerVetting {
   const StrandPtr strand_;
   const OwnerLife& life_;
   const ClusterState& state_;
-  const PeerGeneration generation_;
+  const RequestCodec& codec_;
   const std::function<void(InboundRequest)> on_fits_;
   std::map<Endpoint, Vetting> vettings_;
 };

@@ -50,35 +50,37 @@ struct MetaServer::State::Recovery {
 };
 
 void MetaServer::State::OnStartRecovery(InboundRequest& request) {
-  auto start = Decode<StartRecoveryRequest>(request);
+  auto start = codec_.Decode<StartRecoveryRequest>(request);
   if (!start) return;
   if (recovery_ != nullptr) {
     if (recovery_->askers.size() < kAskersMax) recovery_->askers.push_back(std::move(request));
     return;
   }
   if (!state_.tables.empty() || !reserved_names_.empty())
-    return Answer(request, StartRecoveryResponse{
-                               ErrorCode::kServiceAlreadyRunning,
-                               "this meta server has tables and serves them; there is nothing to "
-                               "recover from replica servers"});
+    return codec_.Answer(
+        request,
+        StartRecoveryResponse{ErrorCode::kServiceAlreadyRunning,
+                              "this meta server has tables and serves them; there is nothing to "
+                              "recover from replica servers"});
   if (store_.is_failed())
-    return Answer(request, StartRecoveryResponse{ErrorCode::kFileOperationFailed,
-                                                 "the state can't be stored"});
+    return codec_.Answer(request, StartRecoveryResponse{ErrorCode::kFileOperationFailed,
+                                                        "the state can't be stored"});
   const std::set<Endpoint> nodes(start->recovery_nodes.begin(), start->recovery_nodes.end());
   const bool all_valid = std::all_of(
       nodes.begin(), nodes.end(), [](Endpoint node) { return node.IsValid() && node.port != 0; });
   if (nodes.empty() || nodes.size() > kServersMax || !all_valid)
-    return Answer(request, StartRecoveryResponse{ErrorCode::kInvalidParameters,
-                                                 "name the replica servers to ask"});
+    return codec_.Answer(request, StartRecoveryResponse{ErrorCode::kInvalidParameters,
+                                                        "name the replica servers to ask"});
   std::optional<std::map<int32_t, AppInfo>> known;
   if (start->known_tables) {
     known.emplace();
     for (AppInfo& table : *start->known_tables) {
       const int32_t app_id = table.app_id;
       if (!known->emplace(app_id, std::move(table)).second)
-        return Answer(request, StartRecoveryResponse{ErrorCode::kInvalidParameters,
-                                                     absl::StrCat("the list of tables has table ",
-                                                                  app_id, " twice")});
+        return codec_.Answer(
+            request,
+            StartRecoveryResponse{ErrorCode::kInvalidParameters,
+                                  absl::StrCat("the list of tables has table ", app_id, " twice")});
     }
   }
   LOG(WARNING) << "meta: recovers its state from " << nodes.size() << " replica servers, says "
@@ -86,8 +88,8 @@ void MetaServer::State::OnStartRecovery(InboundRequest& request) {
   if (options_.before_recovery) {
     const absl::Status may = options_.before_recovery(nodes, state_.AliveCount());
     if (!may.ok())
-      return Answer(request,
-                    StartRecoveryResponse{ErrorCode::kInvalidState, std::string(may.message())});
+      return codec_.Answer(
+          request, StartRecoveryResponse{ErrorCode::kInvalidState, std::string(may.message())});
   }
   recovery_ = std::make_shared<Recovery>(Recovery{.phase_before = phase_});
   recovery_->options.servers = start->skip_bad_nodes ? Incomplete::kSkip : Incomplete::kRefuse;
@@ -129,9 +131,7 @@ template <class Response, class Request, class Take>
 void MetaServer::State::AskReplicaServer(size_t index, const char* name, const Request& request,
                                          Take take) {
   transport_.Call(recovery_->held[index].node,
-                  {.name = name,
-                   .body = EncodeWrapped(request, options_.peer_generation),
-                   .timeout = kQuestionTimeout},
+                  {.name = name, .body = codec_.Encode(request), .timeout = kQuestionTimeout},
                   strand_,
                   [weak = weak_from_this(), recovery = recovery_, index, take](RpcResult result) {
                     auto self = weak.lock();
@@ -200,7 +200,7 @@ void MetaServer::State::FinishRecovery(const StartRecoveryResponse& response) {
   const bool is_done = response.err == ErrorCode::kOk;
   phase_ = is_done ? Phase::kServing : recovery_->phase_before;
   const auto recovery = std::move(recovery_);
-  for (InboundRequest& asker : recovery->askers) Answer(asker, response);
+  for (InboundRequest& asker : recovery->askers) codec_.Answer(asker, response);
   if (phase_ == Phase::kServing) RunPlan();
 }
 

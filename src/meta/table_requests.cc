@@ -16,13 +16,13 @@ constexpr absl::Duration kRecallPatience = absl::Seconds(3);
 }  // namespace
 
 void MetaServer::State::OnCreate(InboundRequest& request) {
-  auto create = Decode<CreateAppRequest>(request);
+  auto create = codec_.Decode<CreateAppRequest>(request);
   if (!create) return;
   CreateJudgement judgement =
-      JudgeCreate(state_, Level(), Limits(), reserved_names_, *create, UnixSeconds());
+      JudgeCreate(state_, Level(), LimitsOf(options_), reserved_names_, *create, UnixSeconds());
   if (judgement.table && !CanChangeTables()) judgement = {store_.WhyNoTableChange()};
   if (!judgement.table) {
-    return Answer(request, CreateAppResponse{judgement.error, judgement.app_id});
+    return codec_.Answer(request, CreateAppResponse{judgement.error, judgement.app_id});
   }
   Table& table = *judgement.table;
   std::vector<MetaStore::Change> batch = {state_.ChangeOf(table.info)};
@@ -45,16 +45,17 @@ void MetaServer::State::OnCreate(InboundRequest& request) {
                   } else {
                     response = {StoreGuard::ErrorOf(stored)};
                   }
-                  Answer(request, response);
+                  codec_.Answer(request, response);
                 });
 }
 
 void MetaServer::State::OnDrop(InboundRequest& request) {
-  auto drop = Decode<DropAppRequest>(request);
+  auto drop = codec_.Decode<DropAppRequest>(request);
   if (!drop || Defers(state_.FindTableByName(drop->app_name), request)) return;
-  DropJudgement judgement = JudgeDrop(state_, Limits(), reserved_names_, *drop, UnixSeconds());
+  DropJudgement judgement =
+      JudgeDrop(state_, LimitsOf(options_), reserved_names_, *drop, UnixSeconds());
   if (judgement.dropped && !CanChangeTables()) judgement = {store_.WhyNoTableChange()};
-  if (!judgement.dropped) return Answer(request, DropAppResponse{judgement.error});
+  if (!judgement.dropped) return codec_.Answer(request, DropAppResponse{judgement.error});
   AppInfo& info = state_.FindTable(judgement.dropped->app_id)->info;
   AppInfo former = info;
   info.status = AppStatus::kDropping;
@@ -62,7 +63,7 @@ void MetaServer::State::OnDrop(InboundRequest& request) {
                .of_partitions = PartitionChange{ConfigType::kDropPartition, Emptied},
                .former = std::move(former),
                .done = [this, request = std::move(request)](ErrorCode error) mutable {
-                 Answer(request, DropAppResponse{error});
+                 codec_.Answer(request, DropAppResponse{error});
                }});
 }
 
@@ -71,15 +72,15 @@ void MetaServer::State::OnRecall(InboundRequest& request) {
 }
 
 void MetaServer::State::Recall(InboundRequest& request, Instant until) {
-  auto recall = Decode<RecallAppRequest>(request);
+  auto recall = codec_.Decode<RecallAppRequest>(request);
   if (!recall || Defers(state_.FindTable(recall->app_id), request)) return;
   TableJudgement judgement = JudgeRecall(state_, reserved_names_, *recall, UnixSeconds());
   if (judgement.next && !CanChangeTables()) judgement = {store_.WhyNoTableChange()};
-  if (!judgement.next) return Answer(request, RecallAppResponse{judgement.error});
+  if (!judgement.next) return codec_.Answer(request, RecallAppResponse{judgement.error});
   const int32_t app_id = recall->app_id;
   // A primary of before may answer from its lease until it hears of the drop, or is dead.
   if (!IsLetGo(state_, *state_.FindTable(app_id))) {
-    if (Now() >= until) return Answer(request, RecallAppResponse{ErrorCode::kBusyDropping});
+    if (Now() >= until) return codec_.Answer(request, RecallAppResponse{ErrorCode::kBusyDropping});
     strand_->PostAfter(kTellAgain / 10,
                        [weak = weak_from_this(), request = std::move(request), until]() mutable {
                          auto self = weak.lock();
@@ -98,73 +99,73 @@ void MetaServer::State::Recall(InboundRequest& request, Instant until) {
                .former = std::move(former),
                .done = [this, app_id, name, request = std::move(request)](ErrorCode error) mutable {
                  reserved_names_.erase(name);
-                 Answer(request, RecallAppResponse{error, state_.FindTable(app_id)->info});
+                 codec_.Answer(request, RecallAppResponse{error, state_.FindTable(app_id)->info});
                }});
 }
 
 void MetaServer::State::OnRename(InboundRequest& request) {
-  auto rename = Decode<RenameAppRequest>(request);
+  auto rename = codec_.Decode<RenameAppRequest>(request);
   if (!rename || Defers(state_.FindTableByName(rename->old_app_name), request)) return;
   TableJudgement judgement = JudgeRename(state_, reserved_names_, *rename);
   if (judgement.next && !CanChangeTables()) judgement = {store_.WhyNoTableChange()};
   if (!judgement.next) {
-    return Answer(request, RenameAppResponse{judgement.error, std::move(judgement.hint)});
+    return codec_.Answer(request, RenameAppResponse{judgement.error, std::move(judgement.hint)});
   }
   const std::string name = judgement.next->app_name;
   reserved_names_.insert(name);
   BeginChange({.next = *std::move(judgement.next),
                .done = [this, name, request = std::move(request)](ErrorCode error) mutable {
                  reserved_names_.erase(name);
-                 Answer(request, RenameAppResponse{error});
+                 codec_.Answer(request, RenameAppResponse{error});
                }});
 }
 
 void MetaServer::State::OnUpdateAppEnv(InboundRequest& request) {
-  auto update = Decode<UpdateAppEnvRequest>(request);
+  auto update = codec_.Decode<UpdateAppEnvRequest>(request);
   if (!update) return;
   const Table* table = state_.FindTableByName(update->app_name);
   if (Defers(table, request)) return;
   EnvironmentJudgement judgement = JudgeEnvironments(table, *update);
   if (judgement.next && !CanChangeTables())
     judgement = {.response = {store_.WhyNoTableChange(), "the state can't be stored"}};
-  if (!judgement.next) return Answer(request, judgement.response);
+  if (!judgement.next) return codec_.Answer(request, judgement.response);
   BeginChange({.next = *std::move(judgement.next),
                .done = [this, response = std::move(judgement.response),
                         request = std::move(request)](ErrorCode error) mutable {
                  response.err = error;
-                 Answer(request, response);
+                 codec_.Answer(request, response);
                }});
 }
 
 void MetaServer::State::OnSetMaxReplicaCount(InboundRequest& request) {
-  auto set = Decode<SetMaxReplicaCountRequest>(request);
+  auto set = codec_.Decode<SetMaxReplicaCountRequest>(request);
   if (!set) return;
   const Table* table = state_.FindTableByName(set->app_name);
   if (Defers(table, request)) return;
-  TableJudgement judgement = JudgeReplicaCount(state_, Level(), Limits(), *set);
+  TableJudgement judgement = JudgeReplicaCount(state_, Level(), LimitsOf(options_), *set);
   if (judgement.next && !CanChangeTables()) judgement = {store_.WhyNoTableChange()};
   const int32_t before =
       table != nullptr && judgement.error == ErrorCode::kOk ? table->info.max_replica_count : 0;
   if (!judgement.next) {
-    return Answer(request,
-                  MaxReplicaCountResponse{judgement.error, before, std::move(judgement.hint)});
+    return codec_.Answer(
+        request, MaxReplicaCountResponse{judgement.error, before, std::move(judgement.hint)});
   }
   BeginChange({.next = *std::move(judgement.next),
                .of_partitions = WithReplicaCount(set->max_replica_count),
                .done = [this, before, request = std::move(request)](ErrorCode error) mutable {
-                 Answer(request, MaxReplicaCountResponse{error, before});
+                 codec_.Answer(request, MaxReplicaCountResponse{error, before});
                }});
 }
 
 void MetaServer::State::OnStartManualCompact(InboundRequest& request) {
-  auto start = Decode<StartManualCompactRequest>(request);
+  auto start = codec_.Decode<StartManualCompactRequest>(request);
   if (!start) return;
   const Table* table = state_.FindTableByName(start->app_name);
   if (Defers(table, request)) return;
   EnvironmentJudgement judgement = JudgeStartCompaction(table, *start, UnixSeconds());
   if (judgement.next && !CanChangeTables())
     judgement = {.response = {store_.WhyNoTableChange(), "the state can't be stored"}};
-  if (!judgement.next) return Answer(request, judgement.response);
+  if (!judgement.next) return codec_.Answer(request, judgement.response);
   const bool begins_now = start->trigger_time.value_or(0) <= UnixSeconds();
   BeginChange({.next = *std::move(judgement.next),
                .done = [this, begins_now, app_id = table->info.app_id,
@@ -177,7 +178,7 @@ void MetaServer::State::OnStartManualCompact(InboundRequest& request) {
                      if (begins_now && error == ErrorCode::kOk && pid.app_id == app_id)
                        report.manual_compact_status =
                            static_cast<int32_t>(ManualCompactStatus::kQueuing);
-                 Answer(request, response);
+                 codec_.Answer(request, response);
                }});
 }
 
@@ -281,7 +282,7 @@ Instant MetaServer::State::TellWhenDue(Table& table, Instant now) {
   if (now < table.tell_at) return table.tell_at;
   table.tell_at = now + kTellAgain;
   const int32_t app_id = table.info.app_id;
-  const std::string body = EncodeWrapped(TableChangedRequest{table.info}, options_.peer_generation);
+  const std::string body = codec_.Encode(TableChangedRequest{table.info});
   for (Endpoint node : table.untold) {
     transport_.Call(node, {.name = kRpcTableChanged, .body = body, .timeout = kTellAgain}, strand_,
                     [weak = weak_from_this(), app_id, version = table.info.version,

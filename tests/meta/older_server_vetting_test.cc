@@ -126,13 +126,10 @@ class OlderServerVettingTest : public PartFixture {
 
   ClusterState state_;
   int fits_ = 0;
-  OlderServerVetting vetting_{transport_,
-                              env_.clock(),
-                              strand_,
-                              owner_life_,
-                              state_,
-                              PeerGeneration::k25,
-                              [this](InboundRequest) { ++fits_; }};
+  OlderServerVetting vetting_{
+      transport_, env_.clock(), strand_, owner_life_, state_, codec_, [this](InboundRequest) {
+        ++fits_;
+      }};
 };
 
 TEST_F(OlderServerVettingTest, OneThatNamesItsProcessIsAskedNothing) {

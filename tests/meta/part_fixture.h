@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "meta/owner_life.h"
+#include "meta/request_codec.h"
 #include "meta/store_guard.h"
 #include "tests/meta/meta_fixture.h"
 
@@ -100,6 +101,7 @@ class PartFixture : public testing::Test {
   int has_room_ = 0;
   StoreGuard store_{played_, env_.clock(), strand_, owner_life_, [this] { ++has_room_; }};
   RecordingTransport transport_;
+  const RequestCodec codec_{PeerGeneration::k25};
   std::multimap<std::string, std::pair<ErrorCode, std::string>> answers_;
 };
 

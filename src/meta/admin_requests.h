@@ -1,0 +1,64 @@
+// AdminRequests: what administrators and clients ask of the meta server, and what administrators tell
+// it to do; all but changes of tables (table_requests.h) and recovery (recovery_requests.h).
+//
+// Shapes    What only reads is answered at once from the state (meta_overview/meta_queries.h). The
+//           function level is stored first (meta_server/M1). Plans are in memory only.
+// Threads   Strand-bound.
+// Lifetime  All that it uses outlives it.
+// Promises  admin_requests/A1  The level that holds is the one that was stored last.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "env/clock.h"
+#include "meta/meta_options.h"
+#include "meta/request_codec.h"
+#include "meta/request_handlers.h"
+#include "meta/store_guard.h"
+#include "meta_state/cluster_state.h"
+
+namespace arion {
+
+class AdminRequests {
+ public:
+  struct Uses {
+    ClusterState& state;
+    StoreGuard& store;
+    const std::set<std::string>& reserved_names;  // of tables that are being stored
+    const MetaServerOptions& options;
+    const RequestCodec& codec;
+    const Clock& clock;
+    const Transport& transport;
+    std::function<void()> plan;  // what the guardian sees has changed
+  };
+  explicit AdminRequests(Uses uses) : uses_(std::move(uses)) {}
+
+  void AddTo(RequestHandlers& handlers);
+  // True: it asks for what Arion does not have, and was answered so.
+  bool AnswersAsDisabled(InboundRequest& request) const;
+
+ private:
+  void OnQueryConfig(InboundRequest& request);
+  void OnListApps(InboundRequest& request);
+  void OnListNodes(InboundRequest& request);
+  void OnClusterInfo(InboundRequest& request);
+  void OnQueryAppInfo(InboundRequest& request);
+  void OnControlMeta(InboundRequest& request);
+  void InstallLevel(FunctionLevel level, Endpoint says);
+  void OnProposeBalancer(InboundRequest& request);
+  void OnForgetServer(InboundRequest& request);
+  void OnDddDiagnose(InboundRequest& request);
+  void OnGetMaxReplicaCount(InboundRequest& request);
+  void OnQueryManualCompact(InboundRequest& request);
+  void OnGetAtomicIdempotent(InboundRequest& request);
+  void OnSetAtomicIdempotent(InboundRequest& request);
+  void OnDuplicationSync(InboundRequest& request);
+
+  const Uses uses_;
+};
+
+}  // namespace arion

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "meta/meta_options.h"
+
+namespace arion {
+
+FunctionLevel LevelOf(const ClusterState& state, const MetaServerOptions& options) {
+  return state.Level({.min_live_node_count = options.min_live_node_count_for_unfreeze,
+                      .live_percentage = options.node_live_percentage_threshold_for_update});
+}
+
+TableLimits LimitsOf(const MetaServerOptions& options) {
+  return {.min_replica_count = options.min_allowed_replica_count,
+          .max_replica_count = options.max_allowed_replica_count,
+          .hold_dropped = options.hold_dropped_app};
+}
+
+GuardianOptions GuardianOf(const MetaServerOptions& options) {
+  return {.grace = options.grace,
+          .replica_assign_delay_for_dropouts = options.replica_assign_delay_for_dropouts,
+          .mutation_2pc_min_replica_count = options.mutation_2pc_min_replica_count};
+}
+
+}  // namespace arion
