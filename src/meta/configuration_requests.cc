@@ -141,7 +141,7 @@ void MetaServer::State::InstallStored(PartitionConfiguration next, ConfigType ca
   if (node.IsValid() && state_.nodes[node].incarnation != incarnation) {
     NoteRestart(partition, node, detector_.FormerServiceEnd(node) + options_.grace);
   }
-  ContinueChange(app_id);
+  table_changes_.Continue(app_id);
   JudgeHeldUpdates(pid);
   SchedulePlan();
 }
@@ -156,7 +156,7 @@ void MetaServer::State::GiveUpStoring(PartitionId pid, std::optional<InboundRequ
     codec_.Answer(*request, ConfigurationUpdateResponse{.err = ErrorCode::kFileOperationFailed,
                                                         .config = partition.config});
   store_.RetryLater();
-  ContinueChange(pid.app_id);
+  table_changes_.Continue(pid.app_id);
   JudgeHeldUpdates(pid);
   SchedulePlan();
 }

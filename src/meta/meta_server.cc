@@ -73,9 +73,33 @@ MetaServer::State::State(Environment& env, Transport& transport, MetaStore& stor
       wall_clocks_(env.clock(), state_, options_.clock_offset_max, [this] { SchedulePlan(); }),
       older_servers_(transport, env.clock(), strand_, owner_life_, state_, codec_,
                      [this](InboundRequest beacon) { OnRequest(std::move(beacon)); }),
+      table_news_({.state = state_,
+                   .transport = transport,
+                   .codec = codec_,
+                   .clock = env.clock(),
+                   .strand = strand_,
+                   .life = owner_life_}),
+      table_changes_(state_, store_, env.clock(),
+                     {.changed =
+                          [this](Table& table) {
+                            table_news_.Begin(table);
+                            SchedulePlan();
+                          },
+                      .given_up = [this] { SchedulePlan(); },
+                      .judgeable = [this](PartitionId pid) { JudgeHeldUpdates(pid); },
+                      .again = [this](InboundRequest request) { OnRequest(std::move(request)); }}),
+      tables_({.state = state_,
+               .store = store_,
+               .changes = table_changes_,
+               .options = options_,
+               .codec = codec_,
+               .clock = env.clock(),
+               .strand = strand_,
+               .life = owner_life_,
+               .plan = [this] { SchedulePlan(); }}),
       admin_({.state = state_,
               .store = store_,
-              .reserved_names = reserved_names_,
+              .reserved_names = table_changes_.reserved_names(),
               .options = options_,
               .codec = codec_,
               .clock = env.clock(),
@@ -86,14 +110,8 @@ MetaServer::State::State(Environment& env, Transport& transport, MetaStore& stor
   handlers_.Add(kRpcBeacon, this, &State::OnBeacon);
   handlers_.Add(kRpcConfigSync, this, &State::OnConfigSync);
   handlers_.Add(kRpcUpdateConfiguration, this, &State::OnUpdate);
-  handlers_.Add(kRpcCreateApp, this, &State::OnCreate);
-  handlers_.Add(kRpcDropApp, this, &State::OnDrop);
-  handlers_.Add(kRpcRecallApp, this, &State::OnRecall);
-  handlers_.Add(kRpcRenameApp, this, &State::OnRename);
-  handlers_.Add(kRpcUpdateAppEnv, this, &State::OnUpdateAppEnv);
-  handlers_.Add(kRpcSetMaxReplicaCount, this, &State::OnSetMaxReplicaCount);
-  handlers_.Add(kRpcStartManualCompact, this, &State::OnStartManualCompact);
   handlers_.Add(kRpcStartRecovery, this, &State::OnStartRecovery);
+  tables_.AddTo(handlers_);
   admin_.AddTo(handlers_);
 }
 
@@ -144,6 +162,7 @@ void MetaServer::State::Stop(std::function<void()> done) {
   strand_->Post([self = shared_from_this(), done = std::move(done)] {
     self->phase_ = Phase::kStopped;
     self->store_.Stop();
+    self->tables_.Stop();
     self->strand_->Cancel(self->timer_);
     if (done) done();
   });
@@ -186,7 +205,8 @@ void MetaServer::State::Begin(ClusterState loaded) {
       if (!partition.config.primary.IsValid()) partition.headless_since = Now();
       led_at_begin_.insert(partition.config.primary);
     }
-    if (table.info.version) TellServers(table);  // the change may have been the last thing stored
+    if (table.info.version)
+      table_news_.Begin(table);  // the change may have been the last thing stored
   }
   if (options_.recover_from_replica_servers && state_.tables.empty()) {
     phase_ = Phase::kAwaitsRecovery;
@@ -392,7 +412,7 @@ void MetaServer::State::RunPlan() {
     StoreWhatWasToldWhenDue(now);
   }
   for (auto& [app_id, table] : state_.tables) {
-    if (!table.untold.empty()) wake = std::min(wake, TellWhenDue(table, now));
+    if (!table.untold.empty()) wake = std::min(wake, table_news_.TellWhenDue(table, now));
   }
   WakeAt(wake);
 }

@@ -2,15 +2,11 @@
 // and what it does with each request.
 //
 // Parts     meta_server.cc start, servers, plans · configuration_requests.cc changes of
-//           configurations · table_requests.cc changes of tables · recovery_requests.cc
-//           the state made again
+//           configurations · recovery_requests.cc the state made again
 // Threads   Strand-bound, except Start, Stop, Overview and stats.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <absl/functional/any_invocable.h>
-
-#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -28,13 +24,14 @@
 #include "meta/request_codec.h"
 #include "meta/request_handlers.h"
 #include "meta/store_guard.h"
+#include "meta/table_changes.h"
+#include "meta/table_news.h"
+#include "meta/table_requests.h"
 #include "meta/unix_seconds.h"
 #include "meta/wall_clocks.h"
 #include "meta_judgement/partition_guardian.h"
 #include "meta_state/cluster_state.h"
-#include "meta_state/configuration_change.h"
 #include "meta_state/failure_detector.h"
-#include "meta_state/table_lifecycle.h"
 
 namespace arion {
 
@@ -52,18 +49,6 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
  private:
   // kAwaitsRecovery: nothing is stored, and it was configured to be told to recover first.
   enum class Phase { kStarting, kAwaitsRecovery, kUnderRecovery, kServing, kStopped };
-
-  // A change of a table's description, and perhaps of all its partitions, from the request to the
-  // answer. One at a time for each table; requests that come meanwhile wait.
-  struct TableChange {
-    AppInfo next;
-    // nullopt: partitions stay as they are.
-    std::optional<PartitionChange> of_partitions;
-    // What memory showed before, where it shows already that something is under way.
-    std::optional<AppInfo> former;
-    absl::AnyInvocable<void(ErrorCode)> done;  // kOk, or ErrorOf
-    bool is_being_stored = false;
-  };
 
   Instant Now() const { return env_.clock().Now(); }
   int64_t UnixSeconds() const { return arion::UnixSeconds(env_.clock()); }
@@ -93,26 +78,7 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   void InstallStored(PartitionConfiguration next, ConfigType cause, Endpoint node,
                      int64_t incarnation);
   void GiveUpStoring(PartitionId pid, std::optional<InboundRequest> request);
-  bool CanChangeTables() const { return store_.WhyNoTableChange() == ErrorCode::kOk; }
   void StoreWhatWasToldWhenDue(Instant now);
-
-  // ---- changes of tables (table_requests.cc) ----
-  void OnCreate(InboundRequest& request);
-  void OnDrop(InboundRequest& request);
-  void OnRecall(InboundRequest& request);
-  void Recall(InboundRequest& request, Instant until);
-  void OnRename(InboundRequest& request);
-  void OnUpdateAppEnv(InboundRequest& request);
-  void OnSetMaxReplicaCount(InboundRequest& request);
-  void OnStartManualCompact(InboundRequest& request);
-  // True: a change of that table is under way, the request waits for its end.
-  bool Defers(const Table* table, InboundRequest& request);
-  void BeginChange(TableChange change);
-  void ContinueChange(int32_t app_id);
-  void FinishChange(int32_t app_id, const absl::Status& stored);
-  // What the table is like now goes to every server, again and again until it has answered.
-  void TellServers(Table& table);
-  Instant TellWhenDue(Table& table, Instant now);  // says when it is due next
 
   // ---- the state made again (recovery_requests.cc) ----
   struct Recovery;
@@ -148,10 +114,10 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   FailureDetector detector_;
   WallClocks wall_clocks_;
   OlderServerVetting older_servers_;
-  std::set<std::string> reserved_names_;  // of tables that are being stored
+  TableNews table_news_;
+  TableChanges table_changes_;
+  TableRequests tables_;
   AdminRequests admin_;
-  std::map<int32_t, TableChange> changes_;
-  std::deque<InboundRequest> deferred_;                              // for tables in changes_
   std::map<PartitionId, std::vector<InboundRequest>> held_updates_;  // that are being stored
   std::shared_ptr<Recovery> recovery_;                               // while kUnderRecovery
   const int64_t life_;  // names this life among those of all meta servers

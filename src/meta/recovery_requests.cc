@@ -56,7 +56,7 @@ void MetaServer::State::OnStartRecovery(InboundRequest& request) {
     if (recovery_->askers.size() < kAskersMax) recovery_->askers.push_back(std::move(request));
     return;
   }
-  if (!state_.tables.empty() || !reserved_names_.empty())
+  if (!state_.tables.empty() || !table_changes_.reserved_names().empty())
     return codec_.Answer(
         request,
         StartRecoveryResponse{ErrorCode::kServiceAlreadyRunning,

@@ -1,0 +1,85 @@
+// TableChanges: changes of tables' descriptions, and perhaps of all their partitions, from the judgement
+// to what became of storing them; requests that wait for that; names that are taken meanwhile.
+//
+// Shapes    A change of partitions begins to be stored once no change of one of them is on its way to
+//           the store. What could not be written is as if it had not been tried. After a failed sync
+//           nothing is known any more: what was about to change stays as it is, and pending.
+// Threads   Strand-bound; callbacks come on the strand, while the owner lives.
+// Lifetime  The state, the store and the clock outlive it.
+// Promises  table_changes/T1  One change at a time for each table.
+//           table_changes/T2  `done` comes once for each change, after the state shows what became of
+//               it, and before requests that waited for it are handled again.
+//           table_changes/T3  A name that is reserved is free again when it is released, by whoever
+//               reserved it.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/functional/any_invocable.h>
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "env/clock.h"
+#include "meta/store_guard.h"
+#include "meta_state/cluster_state.h"
+#include "meta_state/configuration_change.h"
+#include "rpc/transport.h"
+
+namespace arion {
+
+class TableChanges {
+ public:
+  static constexpr size_t kDeferredMax = 1000;
+
+  struct Change {
+    AppInfo next;
+    // nullopt: partitions stay as they are.
+    std::optional<PartitionChange> of_partitions;
+    // What memory showed before, where it shows already that something is under way.
+    std::optional<AppInfo> former;
+    absl::AnyInvocable<void(ErrorCode)> done;  // kOk, or StoreGuard::ErrorOf
+  };
+  struct Events {
+    std::function<void(Table&)> changed;         // it is stored and installed
+    std::function<void()> given_up;              // it could not be written
+    std::function<void(PartitionId)> judgeable;  // updates of it that were held
+    std::function<void(InboundRequest)> again;   // one that was deferred
+  };
+  TableChanges(ClusterState& state, StoreGuard& store, const Clock& clock, Events events);
+
+  // True: a change of that table is under way, the request waits for its end or was answered.
+  bool Defers(const Table* table, InboundRequest& request);
+  // None of this table is under way.
+  void Begin(Change change);
+  // A partition of the table is pending no more.
+  void Continue(int32_t app_id);
+
+  // Of tables that are being stored.
+  const std::set<std::string>& reserved_names() const { return reserved_names_; }
+  void Reserve(const std::string& name) { reserved_names_.insert(name); }
+  void Release(const std::string& name) { reserved_names_.erase(name); }
+
+ private:
+  struct UnderWay {
+    Change change;
+    bool is_being_stored = false;
+  };
+  void Finish(int32_t app_id, const absl::Status& stored);
+  void InstallPartitions(Table& table, const PartitionChange& change);
+
+  ClusterState& state_;
+  StoreGuard& store_;
+  const Clock& clock_;
+  const Events events_;
+  std::set<std::string> reserved_names_;
+  std::map<int32_t, UnderWay> under_way_;
+  std::deque<InboundRequest> deferred_;  // for tables of under_way_
+};
+
+}  // namespace arion
