@@ -97,6 +97,20 @@ MetaServer::State::State(Environment& env, Transport& transport, MetaStore& stor
                .strand = strand_,
                .life = owner_life_,
                .plan = [this] { SchedulePlan(); }}),
+      recovery_({.state = state_,
+                 .detector = detector_,
+                 .store = store_,
+                 .changes = table_changes_,
+                 .options = options_,
+                 .codec = codec_,
+                 .transport = transport,
+                 .clock = env.clock(),
+                 .strand = strand_,
+                 .life = owner_life_},
+                {.leases_end = [this] { return leases_end_; },
+                 .last_report_number = [this] { return last_report_number_; },
+                 .begun = [this] { BeginRecovery(); },
+                 .ended = [this](RecoveryRequests::End end) { EndRecovery(end); }}),
       admin_({.state = state_,
               .store = store_,
               .reserved_names = table_changes_.reserved_names(),
@@ -110,8 +124,8 @@ MetaServer::State::State(Environment& env, Transport& transport, MetaStore& stor
   handlers_.Add(kRpcBeacon, this, &State::OnBeacon);
   handlers_.Add(kRpcConfigSync, this, &State::OnConfigSync);
   handlers_.Add(kRpcUpdateConfiguration, this, &State::OnUpdate);
-  handlers_.Add(kRpcStartRecovery, this, &State::OnStartRecovery);
   tables_.AddTo(handlers_);
+  recovery_.AddTo(handlers_);
   admin_.AddTo(handlers_);
 }
 
@@ -163,6 +177,7 @@ void MetaServer::State::Stop(std::function<void()> done) {
     self->phase_ = Phase::kStopped;
     self->store_.Stop();
     self->tables_.Stop();
+    self->recovery_.Stop();
     self->strand_->Cancel(self->timer_);
     if (done) done();
   });
@@ -194,7 +209,7 @@ void MetaServer::State::Begin(ClusterState loaded) {
   if (const std::optional<FunctionLevel> on_start = options_.function_level_on_start)
     state_.function_level = std::min(state_.function_level.value_or(*on_start), *on_start);
   std::erase_if(state_.nodes, [&](const auto& node) {
-    return WhyNeeded(state_, node.first, UnixSeconds()).empty();
+    return WhyNeeded(state_, node.first, UnixSeconds(env_.clock())).empty();
   });
   for (auto& [endpoint, node] : state_.nodes) {
     node.alive = true;  // until a grace from now
@@ -218,6 +233,17 @@ void MetaServer::State::Begin(ClusterState loaded) {
   LOG(INFO) << "meta: serving " << state_.tables.size() << " tables, " << state_.nodes.size()
             << " known servers, level " << FunctionLevelName(state_.SetLevel());
   RunPlan();
+}
+
+void MetaServer::State::BeginRecovery() {
+  phase_before_recovery_ = phase_;
+  phase_ = Phase::kUnderRecovery;
+}
+
+void MetaServer::State::EndRecovery(RecoveryRequests::End end) {
+  const bool is_done = end == RecoveryRequests::End::kRecovered;
+  phase_ = is_done ? Phase::kServing : phase_before_recovery_;
+  if (phase_ == Phase::kServing) RunPlan();
 }
 
 void MetaServer::State::OnRequest(InboundRequest request) {

@@ -2,7 +2,7 @@
 // and what it does with each request.
 //
 // Parts     meta_server.cc start, servers, plans · configuration_requests.cc changes of
-//           configurations · recovery_requests.cc the state made again
+//           configurations
 // Threads   Strand-bound, except Start, Stop, Overview and stats.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -17,10 +17,10 @@
 #include "base/status.h"
 #include "messages/admin_messages.h"
 #include "meta/admin_requests.h"
-#include "meta/cluster_recovery.h"
 #include "meta/meta_server.h"
 #include "meta/older_server_vetting.h"
 #include "meta/owner_life.h"
+#include "meta/recovery_requests.h"
 #include "meta/request_codec.h"
 #include "meta/request_handlers.h"
 #include "meta/store_guard.h"
@@ -51,10 +51,11 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   enum class Phase { kStarting, kAwaitsRecovery, kUnderRecovery, kServing, kStopped };
 
   Instant Now() const { return env_.clock().Now(); }
-  int64_t UnixSeconds() const { return arion::UnixSeconds(env_.clock()); }
   FunctionLevel Level() const { return LevelOf(state_, options_); }
 
   void Begin(ClusterState loaded);
+  void BeginRecovery();
+  void EndRecovery(RecoveryRequests::End end);
 
   // ---- requests ----
   void OnRequest(InboundRequest request);
@@ -80,16 +81,6 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   void GiveUpStoring(PartitionId pid, std::optional<InboundRequest> request);
   void StoreWhatWasToldWhenDue(Instant now);
 
-  // ---- the state made again (recovery_requests.cc) ----
-  struct Recovery;
-  void OnStartRecovery(InboundRequest& request);
-  void AskReplicaServers();
-  template <class Response, class Request, class Take>
-  void AskReplicaServer(size_t index, const char* name, const Request& request, Take take);
-  void StoreRecovered();
-  void InstallRecovered(RecoveredCluster recovered);
-  void FinishRecovery(const StartRecoveryResponse& response);
-
   // ---- plans ----
   void SchedulePlan();
   // At level lively, once each interval.
@@ -110,6 +101,7 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
 
   MetaServerStats stats_;
   Phase phase_ = Phase::kStarting;
+  Phase phase_before_recovery_ = Phase::kStarting;
   ClusterState state_;
   FailureDetector detector_;
   WallClocks wall_clocks_;
@@ -117,9 +109,9 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   TableNews table_news_;
   TableChanges table_changes_;
   TableRequests tables_;
+  RecoveryRequests recovery_;
   AdminRequests admin_;
   std::map<PartitionId, std::vector<InboundRequest>> held_updates_;  // that are being stored
-  std::shared_ptr<Recovery> recovery_;                               // while kUnderRecovery
   const int64_t life_;  // names this life among those of all meta servers
   // As this life found it. To whom leads nothing then, a former life may have given a death of which
   // it knows nothing, since its clock stood still; to be told so once more costs it nothing.

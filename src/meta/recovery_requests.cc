@@ -1,13 +1,16 @@
-// The meta server rebuilds its state from what replica servers hold.
 // SPDX-License-Identifier: Apache-2.0
+#include "meta/recovery_requests.h"
+
 #include <absl/strings/str_join.h>
 
 #include <algorithm>
-#include <set>
-#include <utility>
+#include <map>
+#include <string>
 
+#include "base/log.h"
+#include "base/status.h"
 #include "messages/tool_messages.h"
-#include "meta/meta_server_state.h"
+#include "meta/unix_seconds.h"
 #include "meta_state/replica_reports.h"
 
 namespace arion {
@@ -38,86 +41,90 @@ std::string ReportText(const std::vector<std::string>& lines) {
   return text;
 }
 
+// By id; an error: one is there twice.
+absl::StatusOr<std::map<int32_t, AppInfo>> ById(std::vector<AppInfo> tables) {
+  std::map<int32_t, AppInfo> known;
+  for (AppInfo& table : tables) {
+    const int32_t app_id = table.app_id;
+    if (!known.emplace(app_id, std::move(table)).second)
+      return absl::InvalidArgumentError(
+          absl::StrCat("the list of tables has table ", app_id, " twice"));
+  }
+  return known;
+}
+
 }  // namespace
 
-// One recovery, from the request to the answer.
-struct MetaServer::State::Recovery {
-  Phase phase_before;
-  RecoveryOptions options;
-  std::vector<InboundRequest> askers;  // who asks again meanwhile gets the same answer
-  std::vector<HeldByServer> held;
-  size_t answers_missing = 0;
-};
+void RecoveryRequests::AddTo(RequestHandlers& handlers) {
+  handlers.Add(kRpcStartRecovery, this, &RecoveryRequests::OnStart);
+}
 
-void MetaServer::State::OnStartRecovery(InboundRequest& request) {
-  auto start = codec_.Decode<StartRecoveryRequest>(request);
+std::optional<StartRecoveryResponse> RecoveryRequests::WhyNot(
+    const std::set<Endpoint>& nodes) const {
+  if (!uses_.state.tables.empty() || !uses_.changes.reserved_names().empty())
+    return StartRecoveryResponse{ErrorCode::kServiceAlreadyRunning,
+                                 "this meta server has tables and serves them; there is nothing to "
+                                 "recover from replica servers"};
+  if (uses_.store.is_failed())
+    return StartRecoveryResponse{ErrorCode::kFileOperationFailed, "the state can't be stored"};
+  const bool all_valid = std::all_of(
+      nodes.begin(), nodes.end(), [](Endpoint node) { return node.IsValid() && node.port != 0; });
+  if (nodes.empty() || nodes.size() > kServersMax || !all_valid)
+    return StartRecoveryResponse{ErrorCode::kInvalidParameters, "name the replica servers to ask"};
+  return std::nullopt;
+}
+
+void RecoveryRequests::OnStart(InboundRequest& request) {
+  auto start = RequestCodec::Decode<StartRecoveryRequest>(request);
   if (!start) return;
   if (recovery_ != nullptr) {
     if (recovery_->askers.size() < kAskersMax) recovery_->askers.push_back(std::move(request));
     return;
   }
-  if (!state_.tables.empty() || !table_changes_.reserved_names().empty())
-    return codec_.Answer(
-        request,
-        StartRecoveryResponse{ErrorCode::kServiceAlreadyRunning,
-                              "this meta server has tables and serves them; there is nothing to "
-                              "recover from replica servers"});
-  if (store_.is_failed())
-    return codec_.Answer(request, StartRecoveryResponse{ErrorCode::kFileOperationFailed,
-                                                        "the state can't be stored"});
   const std::set<Endpoint> nodes(start->recovery_nodes.begin(), start->recovery_nodes.end());
-  const bool all_valid = std::all_of(
-      nodes.begin(), nodes.end(), [](Endpoint node) { return node.IsValid() && node.port != 0; });
-  if (nodes.empty() || nodes.size() > kServersMax || !all_valid)
-    return codec_.Answer(request, StartRecoveryResponse{ErrorCode::kInvalidParameters,
-                                                        "name the replica servers to ask"});
+  if (const auto why_not = WhyNot(nodes)) return uses_.codec.Answer(request, *why_not);
   std::optional<std::map<int32_t, AppInfo>> known;
   if (start->known_tables) {
-    known.emplace();
-    for (AppInfo& table : *start->known_tables) {
-      const int32_t app_id = table.app_id;
-      if (!known->emplace(app_id, std::move(table)).second)
-        return codec_.Answer(
-            request,
-            StartRecoveryResponse{ErrorCode::kInvalidParameters,
-                                  absl::StrCat("the list of tables has table ", app_id, " twice")});
-    }
+    auto by_id = ById(*std::move(start->known_tables));
+    if (!by_id.ok())
+      return uses_.codec.Answer(request,
+                                StartRecoveryResponse{ErrorCode::kInvalidParameters,
+                                                      std::string(by_id.status().message())});
+    known = *std::move(by_id);
   }
   LOG(WARNING) << "meta: recovers its state from " << nodes.size() << " replica servers, says "
                << request.header.from;
-  if (options_.before_recovery) {
-    const absl::Status may = options_.before_recovery(nodes, state_.AliveCount());
+  if (uses_.options.before_recovery) {
+    const absl::Status may = uses_.options.before_recovery(nodes, uses_.state.AliveCount());
     if (!may.ok())
-      return codec_.Answer(
+      return uses_.codec.Answer(
           request, StartRecoveryResponse{ErrorCode::kInvalidState, std::string(may.message())});
   }
-  recovery_ = std::make_shared<Recovery>(Recovery{.phase_before = phase_});
+  recovery_ = std::make_shared<Recovery>();
   recovery_->options.servers = start->skip_bad_nodes ? Incomplete::kSkip : Incomplete::kRefuse;
   recovery_->options.partitions =
       start->skip_lost_partitions ? Incomplete::kSkip : Incomplete::kRefuse;
   recovery_->options.known = std::move(known);
   recovery_->askers.push_back(std::move(request));
-  phase_ = Phase::kUnderRecovery;
+  events_.begun();
   for (Endpoint node : nodes) recovery_->held.push_back({.node = node});
   recovery_->answers_missing = 2 * nodes.size();
-  // No beacon is answered meanwhile, so that no primary of before serves beside one that is chosen.
-  const absl::Duration wait = leases_end_ - Now();
-  if (wait <= absl::ZeroDuration()) return AskReplicaServers();
-  strand_->PostAfter(wait, [weak = weak_from_this()] {
-    auto self = weak.lock();
-    if (self && self->phase_ != Phase::kStopped) self->AskReplicaServers();
-  });
+  const absl::Duration wait = events_.leases_end() - uses_.clock.Now();
+  if (wait <= absl::ZeroDuration()) return AskServers();
+  uses_.strand->PostAfter(wait, uses_.life.While([this] {
+    if (!is_stopped_) AskServers();
+  }));
 }
 
-void MetaServer::State::AskReplicaServers() {
+void RecoveryRequests::AskServers() {
   for (size_t i = 0; i < recovery_->held.size(); ++i) {
     const Endpoint node = recovery_->held[i].node;
-    AskReplicaServer<QueryAppInfoResponse>(i, kRpcQueryAppInfo,
-                                           QueryAppInfoRequest{.meta_server = transport_.local()},
-                                           [](HeldByServer& held, QueryAppInfoResponse answer) {
-                                             held.tables = std::move(answer.apps);
-                                           });
-    AskReplicaServer<QueryReplicaInfoResponse>(
+    AskServer<QueryAppInfoResponse>(i, kRpcQueryAppInfo,
+                                    QueryAppInfoRequest{.meta_server = uses_.transport.local()},
+                                    [](HeldByServer& held, QueryAppInfoResponse answer) {
+                                      held.tables = std::move(answer.apps);
+                                    });
+    AskServer<QueryReplicaInfoResponse>(
         i, kRpcQueryReplicaInfo, QueryReplicaInfoRequest{.node = node},
         [](HeldByServer& held, QueryReplicaInfoResponse answer) {
           held.replicas = std::move(answer.replicas);
@@ -128,80 +135,79 @@ void MetaServer::State::AskReplicaServers() {
 }
 
 template <class Response, class Request, class Take>
-void MetaServer::State::AskReplicaServer(size_t index, const char* name, const Request& request,
-                                         Take take) {
-  transport_.Call(recovery_->held[index].node,
-                  {.name = name, .body = codec_.Encode(request), .timeout = kQuestionTimeout},
-                  strand_,
-                  [weak = weak_from_this(), recovery = recovery_, index, take](RpcResult result) {
-                    auto self = weak.lock();
-                    if (!self || self->phase_ == Phase::kStopped) return;
-                    HeldByServer& held = recovery->held[index];
-                    absl::StatusOr<Response> answer = ParseAnswer<Response>(result);
-                    if (answer.ok())
-                      take(held, *std::move(answer));
-                    else
-                      held.failure = std::string(answer.status().message());
-                    if (--recovery->answers_missing == 0) self->StoreRecovered();
-                  });
+void RecoveryRequests::AskServer(size_t index, const char* name, const Request& request,
+                                 Take take) {
+  uses_.transport.Call(
+      recovery_->held[index].node,
+      {.name = name, .body = uses_.codec.Encode(request), .timeout = kQuestionTimeout},
+      uses_.strand,
+      uses_.life.While([this, recovery = recovery_, index, take](const RpcResult& result) {
+        if (is_stopped_) return;
+        HeldByServer& held = recovery->held[index];
+        absl::StatusOr<Response> answer = ParseAnswer<Response>(result);
+        if (answer.ok())
+          take(held, *std::move(answer));
+        else
+          held.failure = std::string(answer.status().message());
+        if (--recovery->answers_missing == 0) Store();
+      }));
 }
 
-void MetaServer::State::StoreRecovered() {
+void RecoveryRequests::Store() {
   for (HeldByServer& held : recovery_->held) {
     if (held.failure.empty()) continue;
     held.tables.clear();
     held.replicas.clear();
   }
-  recovery_->options.unix_seconds = UnixSeconds();
+  recovery_->options.unix_seconds = UnixSeconds(uses_.clock);
   RecoveredCluster recovered = RecoverCluster(recovery_->held, recovery_->options);
   for (const std::string& line : recovered.report) LOG(WARNING) << "meta: recovery: " << line;
   StartRecoveryResponse response{recovered.error, ReportText(recovered.report)};
-  if (recovered.error != ErrorCode::kOk) return FinishRecovery(response);
+  if (recovered.error != ErrorCode::kOk) return Finish(response);
   std::vector<MetaStore::Change> batch;
   for (const auto& [app_id, table] : recovered.tables) {
-    batch.push_back(state_.ChangeOf(table.info));
+    batch.push_back(uses_.state.ChangeOf(table.info));
     for (const Partition& partition : table.partitions)
-      batch.push_back(state_.ChangeOf(partition.config));
+      batch.push_back(uses_.state.ChangeOf(partition.config));
   }
-  if (batch.empty()) return FinishRecovery(response);
-  store_.Commit(std::move(batch), StoreNeed::kToServe,
-                [this, recovered = std::move(recovered),
-                 response = std::move(response)](const absl::Status& stored) mutable {
-                  if (phase_ == Phase::kStopped) return;
-                  if (stored.ok())
-                    InstallRecovered(std::move(recovered));
-                  else
-                    response = {StoreGuard::ErrorOf(stored), "the state can't be stored"};
-                  FinishRecovery(response);
-                });
+  if (batch.empty()) return Finish(response);
+  uses_.store.Commit(std::move(batch), StoreNeed::kToServe,
+                     [this, recovered = std::move(recovered),
+                      response = std::move(response)](const absl::Status& stored) mutable {
+                       if (is_stopped_) return;
+                       if (stored.ok())
+                         Install(std::move(recovered));
+                       else
+                         response = {StoreGuard::ErrorOf(stored), "the state can't be stored"};
+                       Finish(response);
+                     });
 }
 
-void MetaServer::State::InstallRecovered(RecoveredCluster recovered) {
+void RecoveryRequests::Install(RecoveredCluster recovered) {
   LOG(WARNING) << "meta: recovered " << recovered.tables.size() << " tables";
-  state_.tables = std::move(recovered.tables);
-  state_.learned_back = {.at = Now(), .doubts = std::move(recovered.report)};
-  for (auto& [app_id, table] : state_.tables) {
+  uses_.state.tables = std::move(recovered.tables);
+  uses_.state.learned_back = {.at = uses_.clock.Now(), .doubts = std::move(recovered.report)};
+  for (auto& [app_id, table] : uses_.state.tables) {
     for (Partition& partition : table.partitions) {
-      partition.headless_since = Now();
+      partition.headless_since = uses_.clock.Now();
       for (Endpoint node : partition.config.last_drops) partition.dropped.push_back({.node = node});
     }
   }
   for (const HeldByServer& held : recovery_->held) {
     if (!held.failure.empty()) continue;
-    state_.nodes[held.node].alive = true;
-    detector_.AssumeAlive(held.node, Now());
+    uses_.state.nodes[held.node].alive = true;
+    uses_.detector.AssumeAlive(held.node, uses_.clock.Now());
     ConfigSyncRequest sync{.node = held.node, .stored_replicas = held.replicas};
     if (!held.unreadable_disks.empty()) sync.unreadable_disks = held.unreadable_disks;
-    NoteReports(state_, sync, last_report_number_, options_.grace, Now());
+    NoteReports(uses_.state, sync, events_.last_report_number(), uses_.options.grace,
+                uses_.clock.Now());
   }
 }
 
-void MetaServer::State::FinishRecovery(const StartRecoveryResponse& response) {
-  const bool is_done = response.err == ErrorCode::kOk;
-  phase_ = is_done ? Phase::kServing : recovery_->phase_before;
+void RecoveryRequests::Finish(const StartRecoveryResponse& response) {
   const auto recovery = std::move(recovery_);
-  for (InboundRequest& asker : recovery->askers) codec_.Answer(asker, response);
-  if (phase_ == Phase::kServing) RunPlan();
+  for (InboundRequest& asker : recovery->askers) uses_.codec.Answer(asker, response);
+  events_.ended(response.err == ErrorCode::kOk ? End::kRecovered : End::kFailed);
 }
 
 }  // namespace arion
