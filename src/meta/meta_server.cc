@@ -73,6 +73,16 @@ MetaServer::State::State(Environment& env, Transport& transport, MetaStore& stor
       wall_clocks_(env.clock(), state_, options_.clock_offset_max, [this] { SchedulePlan(); }),
       older_servers_(transport, env.clock(), strand_, owner_life_, state_, codec_,
                      [this](InboundRequest beacon) { OnRequest(std::move(beacon)); }),
+      configurations_({.state = state_,
+                       .detector = detector_,
+                       .numbers = numbers_,
+                       .store = store_,
+                       .options = options_,
+                       .codec = codec_,
+                       .clock = env.clock(),
+                       .changes = stats_.configuration_changes},
+                      {.settled = [this](int32_t app_id) { table_changes_.Continue(app_id); },
+                       .plan = [this] { SchedulePlan(); }}),
       table_news_({.state = state_,
                    .transport = transport,
                    .codec = codec_,
@@ -86,7 +96,7 @@ MetaServer::State::State(Environment& env, Transport& transport, MetaStore& stor
                             SchedulePlan();
                           },
                       .given_up = [this] { SchedulePlan(); },
-                      .judgeable = [this](PartitionId pid) { JudgeHeldUpdates(pid); },
+                      .judgeable = [this](PartitionId pid) { configurations_.JudgeHeld(pid); },
                       .again = [this](InboundRequest request) { OnRequest(std::move(request)); }}),
       tables_({.state = state_,
                .store = store_,
@@ -99,6 +109,7 @@ MetaServer::State::State(Environment& env, Transport& transport, MetaStore& stor
                .plan = [this] { SchedulePlan(); }}),
       recovery_({.state = state_,
                  .detector = detector_,
+                 .numbers = numbers_,
                  .store = store_,
                  .changes = table_changes_,
                  .options = options_,
@@ -108,7 +119,6 @@ MetaServer::State::State(Environment& env, Transport& transport, MetaStore& stor
                  .strand = strand_,
                  .life = owner_life_},
                 {.leases_end = [this] { return leases_end_; },
-                 .last_report_number = [this] { return last_report_number_; },
                  .begun = [this] { BeginRecovery(); },
                  .ended = [this](RecoveryRequests::End end) { EndRecovery(end); }}),
       admin_({.state = state_,
@@ -120,10 +130,10 @@ MetaServer::State::State(Environment& env, Transport& transport, MetaStore& stor
               .transport = transport,
               .plan = [this] { SchedulePlan(); }}),
       life_(1 + static_cast<int64_t>(env_.random().Below(INT64_MAX))),
-      last_report_number_(static_cast<int64_t>(env_.random().Below(kFirstReportNumberMax))) {
+      numbers_(static_cast<int64_t>(env_.random().Below(kFirstReportNumberMax))) {
   handlers_.Add(kRpcBeacon, this, &State::OnBeacon);
   handlers_.Add(kRpcConfigSync, this, &State::OnConfigSync);
-  handlers_.Add(kRpcUpdateConfiguration, this, &State::OnUpdate);
+  configurations_.AddTo(handlers_);
   tables_.AddTo(handlers_);
   recovery_.AddTo(handlers_);
   admin_.AddTo(handlers_);
@@ -206,6 +216,7 @@ void MetaServer::State::Begin(ClusterState loaded) {
   state_ = std::move(loaded);
   began_at_ = Now();
   leases_end_ = Now() + options_.grace;
+  configurations_.Begin(began_at_ + options_.grace);
   if (const std::optional<FunctionLevel> on_start = options_.function_level_on_start)
     state_.function_level = std::min(state_.function_level.value_or(*on_start), *on_start);
   std::erase_if(state_.nodes, [&](const auto& node) {
@@ -354,15 +365,15 @@ void MetaServer::State::OnConfigSync(InboundRequest& request) {
   }
   ConfigSyncResponse response;
   Node& node = state_.nodes[sync->node];
-  if (node.awaited_report == 0) node.awaited_report = NewReportNumber();
+  if (node.awaited_report == 0) node.awaited_report = numbers_.Next();
   if (sync->number && *sync->number != node.awaited_report) {
     response.err = ErrorCode::kInvalidVersion;
     response.next_number = node.awaited_report;
     return codec_.Answer(request, response);
   }
-  node.awaited_report = NewReportNumber();
+  node.awaited_report = numbers_.Next();
   if (sync->number) response.next_number = node.awaited_report;
-  NoteReports(state_, *sync, last_report_number_, options_.grace, Now());
+  NoteReports(state_, *sync, numbers_.last(), options_.grace, Now());
   state_.awaited.erase(sync->node);
   for (auto& [app_id, table] : state_.tables) {
     for (Partition& partition : table.partitions) {
@@ -428,7 +439,7 @@ void MetaServer::State::RunPlan() {
     if (!can_store) continue;  // nor may a primary stop serving to ask for what was proposed
     if (step.write) {
       LOG(INFO) << "meta: [" << step.pid << " " << partition.config.ballot << "] " << step.reason;
-      StoreConfiguration(partition, std::move(*step.write), ConfigType::kInvalid, {}, std::nullopt);
+      configurations_.Store(partition, *std::move(step.write));
     } else if (partition.intent) {
       wake = std::min(wake, SendWhenDue(partition, now));
     }

@@ -1,8 +1,6 @@
 // MetaServer::State: the meta server's one strand: what it knows, what is on its way to the store,
 // and what it does with each request.
 //
-// Parts     meta_server.cc start, servers, plans · configuration_requests.cc changes of
-//           configurations
 // Threads   Strand-bound, except Start, Stop, Overview and stats.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -17,10 +15,12 @@
 #include "base/status.h"
 #include "messages/admin_messages.h"
 #include "meta/admin_requests.h"
+#include "meta/configuration_requests.h"
 #include "meta/meta_server.h"
 #include "meta/older_server_vetting.h"
 #include "meta/owner_life.h"
 #include "meta/recovery_requests.h"
+#include "meta/report_numbers.h"
 #include "meta/request_codec.h"
 #include "meta/request_handlers.h"
 #include "meta/store_guard.h"
@@ -63,22 +63,10 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   // ---- servers ----
   void OnBeacon(InboundRequest& request);
   void OnConfigSync(InboundRequest& request);
-  void OnUpdate(InboundRequest& request);
-  void HoldUpdate(PartitionId pid, InboundRequest request);
-  void JudgeHeldUpdates(PartitionId pid);
-  bool AwaitsOtherCopies(const Partition& partition, ConfigType type) const;
   void NodeCameAlive(Endpoint endpoint, const char* what);
   void EndIncarnation(Endpoint endpoint);
-  int64_t NewReportNumber() { return ++last_report_number_; }
   void ExpireNodes();
 
-  // ---- changes of configurations ----
-  // meta_server/M1: the store first, then memory, then the answer.
-  void StoreConfiguration(Partition& partition, PartitionConfiguration next, ConfigType cause,
-                          Endpoint node, std::optional<InboundRequest> request);
-  void InstallStored(PartitionConfiguration next, ConfigType cause, Endpoint node,
-                     int64_t incarnation);
-  void GiveUpStoring(PartitionId pid, std::optional<InboundRequest> request);
   void StoreWhatWasToldWhenDue(Instant now);
 
   // ---- plans ----
@@ -106,17 +94,17 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   FailureDetector detector_;
   WallClocks wall_clocks_;
   OlderServerVetting older_servers_;
+  ConfigurationRequests configurations_;
   TableNews table_news_;
   TableChanges table_changes_;
   TableRequests tables_;
   RecoveryRequests recovery_;
   AdminRequests admin_;
-  std::map<PartitionId, std::vector<InboundRequest>> held_updates_;  // that are being stored
   const int64_t life_;  // names this life among those of all meta servers
   // As this life found it. To whom leads nothing then, a former life may have given a death of which
   // it knows nothing, since its clock stood still; to be told so once more costs it nothing.
   std::set<Endpoint> led_at_begin_;
-  int64_t last_report_number_;  // given to any server; begins anywhere
+  ReportNumbers numbers_;
   Instant began_at_{0};
   Instant leases_end_{0};  // those that this meta server, or a former one, granted
   bool plan_is_scheduled_ = false;

@@ -199,8 +199,7 @@ void RecoveryRequests::Install(RecoveredCluster recovered) {
     uses_.detector.AssumeAlive(held.node, uses_.clock.Now());
     ConfigSyncRequest sync{.node = held.node, .stored_replicas = held.replicas};
     if (!held.unreadable_disks.empty()) sync.unreadable_disks = held.unreadable_disks;
-    NoteReports(uses_.state, sync, events_.last_report_number(), uses_.options.grace,
-                uses_.clock.Now());
+    NoteReports(uses_.state, sync, uses_.numbers.last(), uses_.options.grace, uses_.clock.Now());
   }
 }
 

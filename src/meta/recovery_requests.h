@@ -16,7 +16,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -30,6 +29,7 @@
 #include "meta/cluster_recovery.h"
 #include "meta/meta_options.h"
 #include "meta/owner_life.h"
+#include "meta/report_numbers.h"
 #include "meta/request_codec.h"
 #include "meta/request_handlers.h"
 #include "meta/store_guard.h"
@@ -45,6 +45,7 @@ class RecoveryRequests {
   struct Uses {
     ClusterState& state;
     FailureDetector& detector;
+    const ReportNumbers& numbers;
     StoreGuard& store;
     const TableChanges& changes;
     const MetaServerOptions& options;
@@ -56,10 +57,9 @@ class RecoveryRequests {
   };
   enum class End { kRecovered, kFailed };  // kFailed: all is as it was
   struct Events {
-    std::function<Instant()> leases_end;          // those granted before
-    std::function<int64_t()> last_report_number;  // that was given to any server
-    std::function<void()> begun;                  // from now on nothing else is served
-    std::function<void(End)> ended;               // whoever asked has been answered
+    std::function<Instant()> leases_end;  // those granted before
+    std::function<void()> begun;          // from now on nothing else is served
+    std::function<void(End)> ended;       // whoever asked has been answered
   };
   RecoveryRequests(Uses uses, Events events) : uses_(std::move(uses)), events_(std::move(events)) {}
 

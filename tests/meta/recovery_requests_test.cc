@@ -43,6 +43,7 @@ class RecoveryRequestsTest : public PartFixture {
 
   ClusterState state_;
   FailureDetector detector_{FailureDetector::Options{}};
+  const ReportNumbers numbers_{7};
   MetaServerOptions options_;
   Instant leases_end_{0};
   std::string happened_;
@@ -56,6 +57,7 @@ class RecoveryRequestsTest : public PartFixture {
   RecoveryRequests recovery_{
       {.state = state_,
        .detector = detector_,
+       .numbers = numbers_,
        .store = store_,
        .changes = changes_,
        .options = options_,
@@ -65,7 +67,6 @@ class RecoveryRequestsTest : public PartFixture {
        .strand = strand_,
        .life = owner_life_},
       {.leases_end = [this] { return leases_end_; },
-       .last_report_number = [] { return 7; },
        .begun = [this] { happened_ += "begun "; },
        .ended =
            [this](RecoveryRequests::End end) {

@@ -1,0 +1,86 @@
+// ConfigurationRequests: changes of partitions' configurations, asked for by primaries or planned by the
+// guardian: judged, stored, installed, answered.
+//
+// Shapes    The judgement is configuration_change.h's. While a change is on its way to the store the
+//           partition is pending, and updates of it are held. What could not be written is as if it
+//           had not been tried; after a failed sync it stays pending.
+// Threads   Strand-bound; callbacks come on the strand, while the owner lives.
+// Lifetime  All that it uses outlives it.
+// Promises  meta_server/M1, meta_server/M2.
+//           configuration_requests/C1  At most one change of a partition is on its way to the store.
+//           configuration_requests/C2  A held update is judged again when a change of its partition,
+//               or of its table, is stored or given up.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <utility>
+
+#include "base/counter.h"
+#include "env/clock.h"
+#include "meta/held_updates.h"
+#include "meta/meta_options.h"
+#include "meta/report_numbers.h"
+#include "meta/request_codec.h"
+#include "meta/request_handlers.h"
+#include "meta/store_guard.h"
+#include "meta_state/cluster_state.h"
+#include "meta_state/configuration_change.h"
+#include "meta_state/failure_detector.h"
+
+namespace arion {
+
+class ConfigurationRequests {
+ public:
+  struct Uses {
+    ClusterState& state;
+    const FailureDetector& detector;
+    const ReportNumbers& numbers;
+    StoreGuard& store;
+    const MetaServerOptions& options;
+    const RequestCodec& codec;
+    const Clock& clock;
+    Counter& changes;  // that were stored
+  };
+  struct Events {
+    std::function<void(int32_t app_id)> settled;  // one of its partitions is pending no more
+    std::function<void()> plan;                   // what the guardian sees has changed
+  };
+  ConfigurationRequests(Uses uses, Events events)
+      : uses_(std::move(uses)), events_(std::move(events)) {}
+
+  void AddTo(RequestHandlers& handlers);
+  // Until then servers that were known before this meta server began may show what is not stored.
+  void Begin(Instant start_ends) { start_ends_ = start_ends; }
+  // A change of the guardian's.
+  void Store(Partition& partition, PartitionConfiguration next) {
+    Store(partition, std::move(next), {});
+  }
+  // Updates of it that were held.
+  void JudgeHeld(PartitionId pid);
+
+ private:
+  // Who asked for a change, and about whom. As it is by default: the guardian.
+  struct Asked {
+    ConfigType cause = ConfigType::kInvalid;
+    Endpoint node;
+    int64_t incarnation = 0;  // of the node, then
+    std::optional<InboundRequest> request;
+  };
+  void OnUpdate(InboundRequest& request);
+  bool AwaitsOtherCopies(const Partition& partition, ConfigType type) const;
+  void Store(Partition& partition, PartitionConfiguration next, Asked asked);
+  void InstallStored(PartitionConfiguration next, const Asked& asked);
+  void GiveUp(PartitionId pid, Asked asked);
+  void Settle(PartitionId pid);
+  Instant Now() const { return uses_.clock.Now(); }
+
+  const Uses uses_;
+  const Events events_;
+  Instant start_ends_{0};
+  HeldUpdates held_;
+};
+
+}  // namespace arion
