@@ -8,8 +8,8 @@
 #include "messages/tool_messages.h"
 #include "meta/balance_request.h"
 #include "meta/forget_server.h"
-#include "meta/unix_seconds.h"
 #include "meta_overview/meta_queries.h"
+#include "meta_state/unix_seconds.h"
 
 namespace arion {
 

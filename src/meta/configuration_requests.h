@@ -22,13 +22,13 @@
 #include "env/clock.h"
 #include "meta/held_updates.h"
 #include "meta/meta_options.h"
-#include "meta/report_numbers.h"
 #include "meta/request_codec.h"
 #include "meta/request_handlers.h"
 #include "meta/store_guard.h"
 #include "meta_state/cluster_state.h"
 #include "meta_state/configuration_change.h"
 #include "meta_state/failure_detector.h"
+#include "meta_state/report_numbers.h"
 
 namespace arion {
 

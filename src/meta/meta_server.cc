@@ -2,23 +2,24 @@
 #include "meta/meta_server.h"
 
 #include <algorithm>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/log.h"
+#include "base/status.h"
 #include "messages/tool_messages.h"
 #include "meta/forget_server.h"
 #include "meta/meta_server_state.h"
-#include "meta/replica_garbage.h"
 #include "meta_judgement/balance_planner.h"
+#include "meta_judgement/partition_guardian.h"
 #include "meta_state/replica_reports.h"
 #include "meta_state/state_went_back.h"
+#include "meta_state/unix_seconds.h"
 
 namespace arion {
 namespace {
 
-constexpr size_t kNodesMax = 2000;  // a stranger's beacons must not fill the memory
 constexpr absl::Duration kFirstResendDelay = absl::Seconds(1);
 constexpr size_t kMovesAtOnce = 2;
 constexpr absl::Duration kStandstillExcuse = absl::Milliseconds(100);
@@ -49,14 +50,6 @@ absl::Status WithWayBack(const absl::Status& status) {
       "SERVER,... (all of them), before anybody makes a table"));
 }
 
-// A 2.5.0 server says it as the time that it wants back. From who may mean another time by that it
-// counts where it can be no time since a start.
-std::optional<int64_t> WallClockOf(const BeaconMessage& beacon) {
-  constexpr int64_t kUnixMillisMin = 1'500'000'000'000;  // 2017; nobody has been up for so long
-  if (beacon.wall_ms) return beacon.wall_ms;
-  return beacon.time >= kUnixMillisMin ? std::optional(beacon.time) : std::nullopt;
-}
-
 }  // namespace
 
 MetaServer::State::State(Environment& env, Transport& transport, MetaStore& store,
@@ -73,6 +66,22 @@ MetaServer::State::State(Environment& env, Transport& transport, MetaStore& stor
       wall_clocks_(env.clock(), state_, options_.clock_offset_max, [this] { SchedulePlan(); }),
       older_servers_(transport, env.clock(), strand_, owner_life_, state_, codec_,
                      [this](InboundRequest beacon) { OnRequest(std::move(beacon)); }),
+      servers_({.state = state_,
+                .detector = detector_,
+                .numbers = numbers_,
+                .wall_clocks = wall_clocks_,
+                .older_servers = older_servers_,
+                .options = options_,
+                .codec = codec_,
+                .clock = env.clock(),
+                .life = 1 + static_cast<int64_t>(env_.random().Below(INT64_MAX)),
+                .deaths = stats_.server_deaths},
+               {.excused_until =
+                    [this] {
+                      NoteStandstill();  // of the process alone: beacons waited, too
+                      return excused_until_;
+                    },
+                .plan = [this] { SchedulePlan(); }}),
       configurations_({.state = state_,
                        .detector = detector_,
                        .numbers = numbers_,
@@ -118,7 +127,7 @@ MetaServer::State::State(Environment& env, Transport& transport, MetaStore& stor
                  .clock = env.clock(),
                  .strand = strand_,
                  .life = owner_life_},
-                {.leases_end = [this] { return leases_end_; },
+                {.leases_end = [this] { return servers_.leases_end(); },
                  .begun = [this] { BeginRecovery(); },
                  .ended = [this](RecoveryRequests::End end) { EndRecovery(end); }}),
       admin_({.state = state_,
@@ -129,10 +138,9 @@ MetaServer::State::State(Environment& env, Transport& transport, MetaStore& stor
               .clock = env.clock(),
               .transport = transport,
               .plan = [this] { SchedulePlan(); }}),
-      life_(1 + static_cast<int64_t>(env_.random().Below(INT64_MAX))),
+      told_(state_, store_, options_),
       numbers_(static_cast<int64_t>(env_.random().Below(kFirstReportNumberMax))) {
-  handlers_.Add(kRpcBeacon, this, &State::OnBeacon);
-  handlers_.Add(kRpcConfigSync, this, &State::OnConfigSync);
+  servers_.AddTo(handlers_);
   configurations_.AddTo(handlers_);
   tables_.AddTo(handlers_);
   recovery_.AddTo(handlers_);
@@ -214,22 +222,16 @@ void MetaServer::State::Overview(std::function<void(ClusterOverview)> done) {
 void MetaServer::State::Begin(ClusterState loaded) {
   store_.Look();
   state_ = std::move(loaded);
-  began_at_ = Now();
-  leases_end_ = Now() + options_.grace;
-  configurations_.Begin(began_at_ + options_.grace);
   if (const std::optional<FunctionLevel> on_start = options_.function_level_on_start)
     state_.function_level = std::min(state_.function_level.value_or(*on_start), *on_start);
   std::erase_if(state_.nodes, [&](const auto& node) {
     return WhyNeeded(state_, node.first, UnixSeconds(env_.clock())).empty();
   });
-  for (auto& [endpoint, node] : state_.nodes) {
-    node.alive = true;  // until a grace from now
-    detector_.AssumeAlive(endpoint, Now());
-  }
+  servers_.Begin();
+  configurations_.Begin(servers_.start_ends());
   for (auto& [app_id, table] : state_.tables) {
     for (Partition& partition : table.partitions) {
       if (!partition.config.primary.IsValid()) partition.headless_since = Now();
-      led_at_begin_.insert(partition.config.primary);
     }
     if (table.info.version)
       table_news_.Begin(table);  // the change may have been the last thing stored
@@ -275,132 +277,6 @@ void MetaServer::State::OnRequest(InboundRequest request) {
   request.responder.Reply(why);
 }
 
-// ---- servers ----
-
-void MetaServer::State::OnBeacon(InboundRequest& request) {
-  auto beacon = codec_.Decode<BeaconMessage>(request);
-  if (!beacon || !beacon->from_node.IsValid() || beacon->from_node.port == 0) return;
-  Endpoint from = beacon->from_node;
-  if (!state_.nodes.contains(from) && state_.nodes.size() >= kNodesMax) return;
-  if (options_.vets_older_servers && !older_servers_.MayCount(*beacon, request)) return;
-  switch (detector_.OnBeacon(from, {beacon->start_time, beacon->process_id}, Now())) {
-    case FailureDetector::Verdict::kRefused:
-      LOG_EVERY_N(WARNING, 100) << "meta: " << from << " restarts again and again: not answered "
-                                << "until it has been up for "
-                                << absl::FormatDuration(options_.stable_running);
-      return;
-    case FailureDetector::Verdict::kFormer:
-      return;
-    case FailureDetector::Verdict::kAlive:
-      break;
-    case FailureDetector::Verdict::kCameAlive:
-      NodeCameAlive(from, "alive");
-      break;
-    case FailureDetector::Verdict::kRestarted:
-      NodeCameAlive(from, "restarted");
-      EndIncarnation(from);
-      break;
-  }
-  leases_end_ = Now() + options_.grace;
-  NoteStandstill();  // of the process alone: beacons waited, too
-  wall_clocks_.Note(from, WallClockOf(*beacon), excused_until_);
-  state_.nodes[from].is_older = !beacon->process_id;
-  const bool stops = beacon->stops.value_or(false);
-  if (std::exchange(state_.nodes[from].is_stopping, stops) != stops) SchedulePlan();
-  codec_.Answer(request,
-                BeaconAck{.time = beacon->time,
-                          .this_node = beacon->to_node,
-                          .primary_node = beacon->to_node,
-                          .is_master = true,
-                          .allowed = true,
-                          .arion_meta_life = life_,
-                          .arion_deaths = detector_.Deaths(from) + !led_at_begin_.contains(from),
-                          .arion_is_frozen = Level() <= FunctionLevel::kFreezed,
-                          .agreed_wall_ms = wall_clocks_.AgreedMillis().value_or(0)});
-}
-
-void MetaServer::State::NodeCameAlive(Endpoint endpoint, const char* what) {
-  LOG(INFO) << "meta: " << endpoint << " " << what;
-  Node& node = state_.nodes[endpoint];
-  wall_clocks_.ForgetServer(endpoint);
-  node.alive = true;
-  node.collected = false;
-  node.awaited_report = 0;
-  node.slow_disks.clear();
-  node.disks.clear();
-  node.nearly_full.clear();
-  node.replicas_max.reset();
-  node.slow_members.clear();
-  node.replicas.clear();
-  SchedulePlan();
-}
-
-void MetaServer::State::EndIncarnation(Endpoint endpoint) {
-  ++state_.nodes[endpoint].incarnation;
-  for (auto& [app_id, table] : state_.tables) {
-    for (Partition& partition : table.partitions) {
-      NoteRestart(partition, endpoint, detector_.FormerServiceEnd(endpoint) + options_.grace);
-    }
-  }
-}
-
-void MetaServer::State::ExpireNodes() {
-  for (Endpoint endpoint : detector_.Expire(Now())) {
-    LOG(WARNING) << "meta: " << endpoint << " is dead: no beacon for "
-                 << absl::FormatDuration(options_.grace);
-    stats_.server_deaths.Add(1);
-    Node& node = state_.nodes[endpoint];
-    node.alive = false;
-    node.collected = false;
-    wall_clocks_.ForgetDeadServer(endpoint);
-  }
-  if (Now() >= began_at_ + options_.grace) state_.awaited.clear();
-}
-
-void MetaServer::State::OnConfigSync(InboundRequest& request) {
-  auto sync = codec_.Decode<ConfigSyncRequest>(request);
-  if (!sync) return;
-  if (!state_.IsAlive(sync->node)) {
-    return codec_.Answer(request, ConfigSyncResponse{.err = ErrorCode::kObjectNotFound});
-  }
-  ConfigSyncResponse response;
-  Node& node = state_.nodes[sync->node];
-  if (node.awaited_report == 0) node.awaited_report = numbers_.Next();
-  if (sync->number && *sync->number != node.awaited_report) {
-    response.err = ErrorCode::kInvalidVersion;
-    response.next_number = node.awaited_report;
-    return codec_.Answer(request, response);
-  }
-  node.awaited_report = numbers_.Next();
-  if (sync->number) response.next_number = node.awaited_report;
-  NoteReports(state_, *sync, numbers_.last(), options_.grace, Now());
-  state_.awaited.erase(sync->node);
-  for (auto& [app_id, table] : state_.tables) {
-    for (Partition& partition : table.partitions) {
-      const PartitionConfiguration& config = partition.config;
-      if (partition.intent && partition.intent->target == sync->node) {
-        partition.intent->times_sent = 0;  // what it ignored before it was connected
-      }
-      bool leaves_or_joins = partition.pending && partition.pending->IsMember(sync->node);
-      if (!config.IsMember(sync->node) && !leaves_or_joins) continue;
-      if (partition.pending) response.err = ErrorCode::kBusy;
-      response.partitions.push_back(
-          {.info = table.info, .config = config, .host_node = sync->node});
-    }
-  }
-  if (response.err != ErrorCode::kOk) {
-    response.partitions.clear();
-  } else {
-    auto garbage = GarbageOf(state_, Level(), sync->node, UnixSecondsForGood(env_.clock()));
-    if (!garbage.empty()) response.gc_replicas = std::move(garbage);
-    if (sync->missing_replicas)
-      response.unneeded_replicas = UnneededOf(state_, Level(), sync->node, *sync->missing_replicas,
-                                              UnixSecondsForGood(env_.clock()));
-  }
-  codec_.Answer(request, response);
-  SchedulePlan();
-}
-
 // ---- plans ----
 
 void MetaServer::State::SchedulePlan() {
@@ -417,11 +293,11 @@ void MetaServer::State::RunPlan() {
   if (phase_ != Phase::kServing) return;
   NoteStandstill();
   const Instant now = Now();
-  if (now >= excused_until_) ExpireNodes();
+  if (now >= excused_until_) servers_.Expire();
   GuardianPlan plan = PlanPartitions(state_, Level(), GuardianOf(options_), now);
   Instant wake =
       std::min({detector_.NextDeadline(), plan.next_look, now + options_.guardian_interval});
-  if (!state_.awaited.empty()) wake = std::min(wake, began_at_ + options_.grace);
+  if (!state_.awaited.empty()) wake = std::min(wake, servers_.start_ends());
   const bool can_store = store_.CanStore(now);
   if (!can_store && !store_.is_failed()) wake = std::min(wake, store_.retry_at());
   for (GuardianPlan::Step& step : plan.steps) {
@@ -446,7 +322,7 @@ void MetaServer::State::RunPlan() {
   }
   if (can_store && !store_.room().is_short) {
     BalanceWhenDue(now);
-    StoreWhatWasToldWhenDue(now);
+    told_.StoreWhenDue(now);
   }
   for (auto& [app_id, table] : state_.tables) {
     if (!table.untold.empty()) wake = std::min(wake, table_news_.TellWhenDue(table, now));

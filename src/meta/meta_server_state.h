@@ -1,37 +1,35 @@
-// MetaServer::State: the meta server's one strand: what it knows, what is on its way to the store,
-// and what it does with each request.
+// MetaServer::State connects the parts of the meta server on its one strand: what it knows, which requests
+// are answered in which phase, and the plan after every event.
 //
 // Threads   Strand-bound, except Start, Stop, Overview and stats.
+// Lifetime  Its parts are members: what they wait for comes back only while it lives (owner_life.h).
+// Promises  meta_server_state/S1  Unless it serves, nothing is planned, and no request is handled but
+//               one to recover.
+//           meta_server_state/S2  What the guardian sees has changed: it looks again, soon.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <map>
+#include <functional>
 #include <memory>
-#include <optional>
-#include <set>
-#include <string>
 
-#include "base/log.h"
-#include "base/status.h"
-#include "messages/admin_messages.h"
 #include "meta/admin_requests.h"
 #include "meta/configuration_requests.h"
 #include "meta/meta_server.h"
 #include "meta/older_server_vetting.h"
 #include "meta/owner_life.h"
 #include "meta/recovery_requests.h"
-#include "meta/report_numbers.h"
 #include "meta/request_codec.h"
 #include "meta/request_handlers.h"
+#include "meta/server_requests.h"
 #include "meta/store_guard.h"
 #include "meta/table_changes.h"
 #include "meta/table_news.h"
 #include "meta/table_requests.h"
-#include "meta/unix_seconds.h"
+#include "meta/told_writer.h"
 #include "meta/wall_clocks.h"
-#include "meta_judgement/partition_guardian.h"
 #include "meta_state/cluster_state.h"
 #include "meta_state/failure_detector.h"
+#include "meta_state/report_numbers.h"
 
 namespace arion {
 
@@ -57,17 +55,7 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   void BeginRecovery();
   void EndRecovery(RecoveryRequests::End end);
 
-  // ---- requests ----
   void OnRequest(InboundRequest request);
-
-  // ---- servers ----
-  void OnBeacon(InboundRequest& request);
-  void OnConfigSync(InboundRequest& request);
-  void NodeCameAlive(Endpoint endpoint, const char* what);
-  void EndIncarnation(Endpoint endpoint);
-  void ExpireNodes();
-
-  void StoreWhatWasToldWhenDue(Instant now);
 
   // ---- plans ----
   void SchedulePlan();
@@ -94,25 +82,20 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   FailureDetector detector_;
   WallClocks wall_clocks_;
   OlderServerVetting older_servers_;
+  ServerRequests servers_;
   ConfigurationRequests configurations_;
   TableNews table_news_;
   TableChanges table_changes_;
   TableRequests tables_;
   RecoveryRequests recovery_;
   AdminRequests admin_;
-  const int64_t life_;  // names this life among those of all meta servers
-  // As this life found it. To whom leads nothing then, a former life may have given a death of which
-  // it knows nothing, since its clock stood still; to be told so once more costs it nothing.
-  std::set<Endpoint> led_at_begin_;
+  ToldWriter told_;
   ReportNumbers numbers_;
-  Instant began_at_{0};
-  Instant leases_end_{0};  // those that this meta server, or a former one, granted
   bool plan_is_scheduled_ = false;
   TimerId timer_ = kNoTimer;
   Instant wake_at_ = Instant::InfiniteFuture();
   Instant excused_until_{0};  // nobody is declared dead before
   Instant balance_at_{0};
-  Instant store_told_at_{0};
 };
 
 }  // namespace arion

@@ -10,8 +10,8 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "messages/tool_messages.h"
-#include "meta/unix_seconds.h"
 #include "meta_state/replica_reports.h"
+#include "meta_state/unix_seconds.h"
 
 namespace arion {
 namespace {

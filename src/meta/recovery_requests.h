@@ -29,13 +29,13 @@
 #include "meta/cluster_recovery.h"
 #include "meta/meta_options.h"
 #include "meta/owner_life.h"
-#include "meta/report_numbers.h"
 #include "meta/request_codec.h"
 #include "meta/request_handlers.h"
 #include "meta/store_guard.h"
 #include "meta/table_changes.h"
 #include "meta_state/cluster_state.h"
 #include "meta_state/failure_detector.h"
+#include "meta_state/report_numbers.h"
 #include "rpc/transport.h"
 
 namespace arion {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/log.h"
-#include "meta/unix_seconds.h"
+#include "meta_state/unix_seconds.h"
 
 namespace arion {
 

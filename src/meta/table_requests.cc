@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "base/log.h"
-#include "meta/unix_seconds.h"
 #include "meta_state/configuration_change.h"
 #include "meta_state/table_environments.h"
 #include "meta_state/table_lifecycle.h"
+#include "meta_state/unix_seconds.h"
 
 namespace arion {
 

@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "meta/report_numbers.h"
-
 namespace arion {
 namespace {
 
@@ -31,14 +29,6 @@ TEST(HeldUpdatesTest, HoldsSoManyOfAPartitionAndNoMore) {
   HeldUpdates held;
   for (size_t i = 0; i < 2 * HeldUpdates::kHeldMax; ++i) held.Hold({1, 0}, Named("a"));
   EXPECT_EQ(held.Take({1, 0}).size(), HeldUpdates::kHeldMax);
-}
-
-TEST(ReportNumbersTest, GivesEachOnce) {
-  ReportNumbers numbers(7);
-  EXPECT_EQ(numbers.last(), 7);
-  EXPECT_EQ(numbers.Next(), 8);
-  EXPECT_EQ(numbers.Next(), 9);
-  EXPECT_EQ(numbers.last(), 9);
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "meta/unix_seconds.h"
+#include "meta_state/unix_seconds.h"
 #include "tests/meta/part_fixture.h"
 
 namespace arion {

@@ -1,19 +1,16 @@
-// What servers told and is worth to be known by a meta server that starts anew is stored now and then.
 // SPDX-License-Identifier: Apache-2.0
+#include "meta/told_writer.h"
+
 #include <algorithm>
 #include <set>
 #include <utility>
 #include <vector>
 
-#include "meta/meta_server_state.h"
-
 namespace arion {
 
-// What was told and is worth to be known by a meta server that starts anew: what primaries said to be
-// committed, so that it knows of older copies, and which servers there are, so that it waits for them.
-void MetaServer::State::StoreWhatWasToldWhenDue(Instant now) {
-  if (now < store_told_at_) return;
-  store_told_at_ = now + options_.guardian_interval;
+void ToldWriter::StoreWhenDue(Instant now) {
+  if (now < due_at_) return;
+  due_at_ = now + options_.guardian_interval;
   std::vector<MetaStore::Change> batch;
   std::vector<int32_t> app_ids;
   for (auto& [app_id, table] : state_.tables) {

@@ -1,0 +1,89 @@
+// ServerRequests: what replica servers tell the meta server, beacons and config syncs, and who is alive
+// by that.
+//
+// Shapes    meta/STATE.md 3 and 4. The judgement is FailureDetector's and that of replica_reports.h. An
+//           answer to a config sync has the sender's partitions, and its replicas that nobody needs.
+// Threads   Strand-bound.
+// Lifetime  All that it uses outlives it.
+// Promises  meta_server/M3.
+//           server_requests/S1  A beacon that is answered OK grants a lease that ends before
+//               leases_end.
+//           server_requests/S2  Of the reports of a server whose syncs are numbered, only the one that
+//               carries the number awaited is read, and it once.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <utility>
+
+#include "base/counter.h"
+#include "env/clock.h"
+#include "meta/meta_options.h"
+#include "meta/older_server_vetting.h"
+#include "meta/request_codec.h"
+#include "meta/request_handlers.h"
+#include "meta/wall_clocks.h"
+#include "meta_state/cluster_state.h"
+#include "meta_state/failure_detector.h"
+#include "meta_state/report_numbers.h"
+
+namespace arion {
+
+class ServerRequests {
+ public:
+  static constexpr size_t kNodesMax = 2000;  // a stranger's beacons must not fill the memory
+
+  struct Uses {
+    ClusterState& state;
+    FailureDetector& detector;
+    ReportNumbers& numbers;
+    WallClocks& wall_clocks;
+    OlderServerVetting& older_servers;
+    const MetaServerOptions& options;
+    const RequestCodec& codec;
+    const Clock& clock;
+    int64_t life;     // names this life among those of all meta servers
+    Counter& deaths;  // that were declared
+  };
+  struct Events {
+    std::function<Instant()> excused_until;  // beacons waited until then; nobody reads them earlier
+    std::function<void()> plan;              // what the guardian sees has changed
+  };
+  ServerRequests(Uses uses, Events events) : uses_(std::move(uses)), events_(std::move(events)) {}
+
+  void AddTo(RequestHandlers& handlers);
+  // The state is loaded: its servers are alive until a grace from now.
+  void Begin();
+  // Who sent no beacon for a grace is dead.
+  void Expire();
+  // Until then servers that were known before may show what is not stored.
+  Instant start_ends() const { return began_at_ + uses_.options.grace; }
+  // Of leases that this meta server, or a former one, granted.
+  Instant leases_end() const { return leases_end_; }
+
+ private:
+  void OnBeacon(InboundRequest& request);
+  void OnConfigSync(InboundRequest& request);
+  // False: the beacon counts for nothing and is not answered.
+  bool NoteLife(const BeaconMessage& beacon);
+  void CameAlive(Endpoint server, const char* what);
+  void EndIncarnation(Endpoint server);
+  // The sender's partitions; ERR_BUSY, and none, while one of them is pending.
+  void AddPartitions(Endpoint server, ConfigSyncResponse& response);
+  void AddGarbage(const ConfigSyncRequest& sync, ConfigSyncResponse& response) const;
+  FunctionLevel Level() const { return LevelOf(uses_.state, uses_.options); }
+  Instant Now() const { return uses_.clock.Now(); }
+
+  const Uses uses_;
+  const Events events_;
+  Instant began_at_{0};
+  Instant leases_end_{0};
+  // As this life found it. To whom leads nothing then, a former life may have given a death of which
+  // it knows nothing, since its clock stood still; to be told so once more costs it nothing.
+  std::set<Endpoint> led_at_begin_;
+};
+
+}  // namespace arion
