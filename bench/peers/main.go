@@ -37,6 +37,75 @@ func leader(endpoints []string) (string, error) {
 	return "", fmt.Errorf("none of %v leads", endpoints)
 }
 
+func fail(why any) {
+	fmt.Fprintln(os.Stderr, why)
+	os.Exit(1)
+}
+
+// connect makes that many connections to one member.
+func connect(endpoint string, connections int) ([]*clientv3.Client, error) {
+	clients := make([]*clientv3.Client, connections)
+	for i := range clients {
+		client, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, DialTimeout: 10 * time.Second})
+		if err != nil {
+			return nil, err
+		}
+		clients[i] = client
+	}
+	return clients, nil
+}
+
+// load is what all threads put, and when it counts.
+type load struct {
+	value        string
+	keys         int64
+	begin, end   time.Time
+	next, failed int64
+}
+
+// run puts one value after the other until the end, and returns how long those took that count.
+func (l *load) run(client *clientv3.Client) []time.Duration {
+	var latencies []time.Duration
+	for {
+		started := time.Now()
+		if started.After(l.end) {
+			return latencies
+		}
+		n := atomic.AddInt64(&l.next, 1) * 2654435761 % l.keys
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		_, err := client.Put(ctx, fmt.Sprintf("user%016d", n), l.value)
+		cancel()
+		if started.Before(l.begin) {
+			continue
+		}
+		if err != nil {
+			atomic.AddInt64(&l.failed, 1)
+			continue
+		}
+		latencies = append(latencies, time.Since(started))
+	}
+}
+
+// report prints the figures of all puts that count.
+func report(latencies [][]time.Duration, failed int64, seconds float64) error {
+	var sorted []time.Duration
+	var sum time.Duration
+	for _, of := range latencies {
+		sorted = append(sorted, of...)
+		for _, one := range of {
+			sum += one
+		}
+	}
+	if len(sorted) == 0 {
+		return fmt.Errorf("no put succeeded")
+	}
+	sort.Slice(sorted, func(i, j int) bool { return sorted[i] < sorted[j] })
+	at := func(share float64) int64 { return sorted[int(share*float64(len(sorted)-1))].Microseconds() }
+	fmt.Printf("ops=%d errors=%d ops/s=%.0f avg_us=%d p50_us=%d p99_us=%d p999_us=%d\n", len(sorted), failed,
+		float64(len(sorted))/seconds, (sum / time.Duration(len(sorted))).Microseconds(), at(0.5), at(0.99), at(0.999))
+	return nil
+}
+
 func main() {
 	endpoints := flag.String("endpoints", "127.0.0.1:2379", "of all members, with commas between; all puts go to the one that leads")
 	threads := flag.Int("threads", 45, "puts under way")
@@ -49,65 +118,29 @@ func main() {
 
 	endpoint, err := leader(strings.Split(*endpoints, ","))
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		fail(err)
 	}
-	clients := make([]*clientv3.Client, *connections)
-	for i := range clients {
-		client, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, DialTimeout: 10 * time.Second})
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		defer client.Close()
-		clients[i] = client
+	clients, err := connect(endpoint, *connections)
+	if err != nil {
+		fail(err)
 	}
-	value := strings.Repeat("v", *size)
 	begin := time.Now().Add(time.Duration(*warmUp * float64(time.Second)))
-	end := begin.Add(time.Duration(*seconds * float64(time.Second)))
-	var next, failed int64
+	puts := load{value: strings.Repeat("v", *size), keys: int64(*keys), begin: begin,
+		end: begin.Add(time.Duration(*seconds * float64(time.Second)))}
 	latencies := make([][]time.Duration, *threads)
 	var all sync.WaitGroup
 	for thread := 0; thread < *threads; thread++ {
 		all.Add(1)
 		go func(thread int) {
 			defer all.Done()
-			client := clients[thread%len(clients)]
-			for {
-				started := time.Now()
-				if started.After(end) {
-					return
-				}
-				n := atomic.AddInt64(&next, 1) * 2654435761 % int64(*keys)
-				ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-				_, err := client.Put(ctx, fmt.Sprintf("user%016d", n), value)
-				cancel()
-				if started.Before(begin) {
-					continue
-				}
-				if err != nil {
-					atomic.AddInt64(&failed, 1)
-					continue
-				}
-				latencies[thread] = append(latencies[thread], time.Since(started))
-			}
+			latencies[thread] = puts.run(clients[thread%len(clients)])
 		}(thread)
 	}
 	all.Wait()
-	var sorted []time.Duration
-	var sum time.Duration
-	for _, of := range latencies {
-		sorted = append(sorted, of...)
-		for _, one := range of {
-			sum += one
-		}
+	for _, client := range clients {
+		client.Close()
 	}
-	if len(sorted) == 0 {
-		fmt.Fprintln(os.Stderr, "no put succeeded")
-		os.Exit(1)
+	if err := report(latencies, puts.failed, *seconds); err != nil {
+		fail(err)
 	}
-	sort.Slice(sorted, func(i, j int) bool { return sorted[i] < sorted[j] })
-	at := func(share float64) int64 { return sorted[int(share*float64(len(sorted)-1))].Microseconds() }
-	fmt.Printf("ops=%d errors=%d ops/s=%.0f avg_us=%d p50_us=%d p99_us=%d p999_us=%d\n", len(sorted), failed,
-		float64(len(sorted)) / *seconds, (sum / time.Duration(len(sorted))).Microseconds(), at(0.5), at(0.99), at(0.999))
 }
