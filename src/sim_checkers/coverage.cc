@@ -2,108 +2,77 @@
 #include "sim_checkers/coverage.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace arion::sim {
 
-const char* ProbeName(Probe probe) {
-  switch (probe) {
-    case Probe::kLearnFromCache:
-      return "learn-from-cache";
-    case Probe::kLearnFromLog:
-      return "learn-from-log";
-    case Probe::kLearnFromCheckpoint:
-      return "learn-from-checkpoint";
-    case Probe::kLearnRefused:
-      return "learn-refused";
-    case Probe::kLearnCompleted:
-      return "learn-completed";
-    case Probe::kFilesCopied:
-      return "files-copied";
-    case Probe::kLearnerTakesPrepares:
-      return "learner-takes-prepares";
-    case Probe::kInactiveToPrimary:
-      return "inactive-to-primary";
-    case Probe::kInactiveToSecondary:
-      return "inactive-to-secondary";
-    case Probe::kInactiveToLearner:
-      return "inactive-to-learner";
-    case Probe::kLearnerToSecondary:
-      return "learner-to-secondary";
-    case Probe::kLearnerToInactive:
-      return "learner-to-inactive";
-    case Probe::kSecondaryToPrimary:
-      return "secondary-to-primary";
-    case Probe::kSecondaryToLearner:
-      return "secondary-to-learner";
-    case Probe::kSecondaryToInactive:
-      return "secondary-to-inactive";
-    case Probe::kPrimaryToSecondary:
-      return "primary-to-secondary";
-    case Probe::kPrimaryToLearner:
-      return "primary-to-learner";
-    case Probe::kPrimaryToInactive:
-      return "primary-to-inactive";
-    case Probe::kReconciliation:
-      return "reconciliation";
-    case Probe::kReconciliationOfMany:
-      return "reconciliation-of-many";
-    case Probe::kHoleFilled:
-      return "hole-filled";
-    case Probe::kPrepareRefused:
-      return "prepare-refused";
-    case Probe::kPrepareTimedOutOrLost:
-      return "prepare-sent-again";
-    case Probe::kMemberAdded:
-      return "member-added";
-    case Probe::kMemberRemoved:
-      return "member-removed";
-    case Probe::kPrimaryLost:
-      return "primary-lost";
-    case Probe::kPrimaryUpgraded:
-      return "primary-upgraded";
-    case Probe::kPrimaryReturned:
-      return "primary-returned";
-    case Probe::kNobodyLeft:
-      return "nobody-left";
-    case Probe::kTableDropped:
-      return "table-dropped";
-    case Probe::kTableOfAnOldName:
-      return "table-of-an-old-name";
-    case Probe::kRecalledTableRead:
-      return "recalled-table-read";
-    case Probe::kGarbageRemoved:
-      return "garbage-removed";
-    case Probe::kWriteRefusedByDisk:
-      return "write-refused-by-disk";
-    case Probe::kClientSentElsewhere:
-      return "client-sent-elsewhere";
-    case Probe::kReplicaOpenedAgain:
-      return "replica-opened-again";
-    case Probe::kCheckpointInstalled:
-      return "checkpoint-installed";
-    case Probe::kPowerCut:
-      return "power-cut";
-    case Probe::kPowerCutOfAll:
-      return "power-cut-of-all";
-    case Probe::kCallsReset:
-      return "calls-reset";
-    case Probe::kTaskLate:
-      return "task-late";
-    case Probe::kTaskLaterThanLease:
-      return "task-later-than-lease";
-    case Probe::kCallFailed:
-      return "call-failed";
-    case Probe::kNameError:
-      return "name-error";
-    case Probe::kStartFailed:
-      return "start-failed";
-    case Probe::kDifferingFound:
-      return "differing-found";
-    case Probe::kStoredByReserve:
-      return "stored-by-reserve";
-  }
-  return "?";
+namespace {
+
+struct NamedProbe {
+  Probe probe;
+  const char* name;
+};
+constexpr NamedProbe kNames[] = {
+    {Probe::kLearnFromCache, "learn-from-cache"},
+    {Probe::kLearnFromLog, "learn-from-log"},
+    {Probe::kLearnFromCheckpoint, "learn-from-checkpoint"},
+    {Probe::kLearnRefused, "learn-refused"},
+    {Probe::kLearnCompleted, "learn-completed"},
+    {Probe::kFilesCopied, "files-copied"},
+    {Probe::kLearnerTakesPrepares, "learner-takes-prepares"},
+    {Probe::kInactiveToPrimary, "inactive-to-primary"},
+    {Probe::kInactiveToSecondary, "inactive-to-secondary"},
+    {Probe::kInactiveToLearner, "inactive-to-learner"},
+    {Probe::kLearnerToSecondary, "learner-to-secondary"},
+    {Probe::kLearnerToInactive, "learner-to-inactive"},
+    {Probe::kSecondaryToPrimary, "secondary-to-primary"},
+    {Probe::kSecondaryToLearner, "secondary-to-learner"},
+    {Probe::kSecondaryToInactive, "secondary-to-inactive"},
+    {Probe::kPrimaryToSecondary, "primary-to-secondary"},
+    {Probe::kPrimaryToLearner, "primary-to-learner"},
+    {Probe::kPrimaryToInactive, "primary-to-inactive"},
+    {Probe::kReconciliation, "reconciliation"},
+    {Probe::kReconciliationOfMany, "reconciliation-of-many"},
+    {Probe::kHoleFilled, "hole-filled"},
+    {Probe::kPrepareRefused, "prepare-refused"},
+    {Probe::kPrepareTimedOutOrLost, "prepare-sent-again"},
+    {Probe::kMemberAdded, "member-added"},
+    {Probe::kMemberRemoved, "member-removed"},
+    {Probe::kPrimaryLost, "primary-lost"},
+    {Probe::kPrimaryUpgraded, "primary-upgraded"},
+    {Probe::kPrimaryReturned, "primary-returned"},
+    {Probe::kNobodyLeft, "nobody-left"},
+    {Probe::kTableDropped, "table-dropped"},
+    {Probe::kTableOfAnOldName, "table-of-an-old-name"},
+    {Probe::kRecalledTableRead, "recalled-table-read"},
+    {Probe::kGarbageRemoved, "garbage-removed"},
+    {Probe::kWriteRefusedByDisk, "write-refused-by-disk"},
+    {Probe::kClientSentElsewhere, "client-sent-elsewhere"},
+    {Probe::kReplicaOpenedAgain, "replica-opened-again"},
+    {Probe::kCheckpointInstalled, "checkpoint-installed"},
+    {Probe::kPowerCut, "power-cut"},
+    {Probe::kPowerCutOfAll, "power-cut-of-all"},
+    {Probe::kCallsReset, "calls-reset"},
+    {Probe::kTaskLate, "task-late"},
+    {Probe::kTaskLaterThanLease, "task-later-than-lease"},
+    {Probe::kCallFailed, "call-failed"},
+    {Probe::kNameError, "name-error"},
+    {Probe::kStartFailed, "start-failed"},
+    {Probe::kDifferingFound, "differing-found"},
+    {Probe::kStoredByReserve, "stored-by-reserve"},
+};
+static_assert(std::size(kNames) == kProbeCount);
+
+constexpr bool AreInOrder() {
+  for (size_t i = 0; i < std::size(kNames); ++i)
+    if (kNames[i].probe != static_cast<Probe>(i)) return false;
+  return true;
 }
+static_assert(AreInOrder());
+
+}  // namespace
+
+const char* ProbeName(Probe probe) { return kNames[static_cast<size_t>(probe)].name; }
 
 void Coverage::Becomes(Endpoint server, PartitionId pid, Role role) {
   Role& old = roles_[{server, pid}];
