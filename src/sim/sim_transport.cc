@@ -258,87 +258,99 @@ void SimNetwork::Echo(Endpoint from, Endpoint to, const OutboundRequest& request
   }
 }
 
+void SimNetwork::Handle(const Asked& asked, Copies copies) {
+  const PortPtr server = asked.server.lock();
+  Delivery& delivery = *asked.delivery;
+  if (server == nullptr || !server->open() || !server->handler || delivery.is_lost) return;
+  server->network.world_.FoldIntoTrace(Crc32c(delivery.request.name) ^
+                                       Crc32c(delivery.request.body));
+  std::string& sent = delivery.request.body;
+  Debt debt(server, sent.size());
+  InboundRequest inbound = MakeInbound(delivery.request, delivery.from,
+                                       copies == Copies::kOne ? std::exchange(sent, {}) : sent);
+  inbound.responder =
+      Responder([asked, debt = std::move(debt)](ErrorCode error, std::string body) mutable {
+        debt.End();
+        Answer(asked, error, std::move(body));
+      });
+  server->handler(std::move(inbound));
+}
+
+void SimNetwork::Answer(const Asked& asked, ErrorCode error, std::string body) {
+  const PortPtr server = asked.server.lock();
+  const OutboundRequest& request = asked.delivery->request;
+  if (server != nullptr && server->network.is_withheld &&
+      server->network.is_withheld(server->local, request))
+    return;
+  VLOG(1) << request.name << " from " << asked.delivery->from << " answered " << error << ", "
+          << body.size() << " bytes";
+  if (server != nullptr && server->open() && server->network.on_answer) {
+    server->network.on_answer(server->local, request, error, body);
+  }
+  const PortPtr caller = asked.caller.lock();
+  if (server == nullptr || !server->open() || caller == nullptr || !caller->open()) return;
+  SimNetwork& network = server->network;
+  if (error == ErrorCode::kOk && network.odd_percent > 0 &&
+      network.world_.random().Percent(network.odd_percent)) {
+    auto odd = OddAnswer(request.name, body, network.world_.random());
+    if (odd) body = *std::move(odd);
+  }
+  server->Answer(caller, asked.id, error, std::move(body));
+}
+
+uint64_t SimTransport::Begin(Endpoint to, const OutboundRequest& request, StrandPtr reply_on,
+                             absl::AnyInvocable<void(RpcResult)> done) {
+  const Instant now = network_.world_.now();
+  const uint64_t id = port_->next_call++;
+  auto& call = port_->calls[id];
+  call.to = to;
+  call.reply_on = std::move(reply_on);
+  call.done = std::move(done);
+  if (request.name == network_.told.request)
+    call.done = [&told = network_.told, caller = port_->local, sent = now,
+                 done = std::move(call.done)](RpcResult result) mutable {
+      told.hear(caller, sent, result);
+      done(std::move(result));
+    };
+  const auto end = [weak = std::weak_ptr(port_), id] {
+    if (auto port = weak.lock()) port->Finish(id, {ErrorCode::kTimeout, {}});
+  };
+  call.timeout = port_->At(now + port_->node.ToWorld(request.timeout), end, EventKind::kTimer);
+  return id;
+}
+
+void SimTransport::FailSoon(Endpoint to, uint64_t id) {
+  const auto gone = network_.gone_.find(to);
+  if (gone != network_.gone_.end() && gone->second == SimNetwork::Farewell::kSilence)
+    return;  // by the timeout
+  port_->At(network_.world_.now() + network_.Delay(), [weak = std::weak_ptr(port_), id] {
+    if (auto port = weak.lock())
+      port->Finish(id, {.error = ErrorCode::kNetworkFailure, .was_never_sent = true});
+  });
+}
+
 void SimTransport::Call(Endpoint to, OutboundRequest request, StrandPtr reply_on,
                         absl::AnyInvocable<void(RpcResult)> done) {
   if (!port_->open()) return;
   if (network_.on_request) network_.on_request(port_->local, to, request);
   if (request.name == network_.echoes.request) network_.Echo(port_->local, to, request);
   VLOG(1) << request.name << " to " << to << ", " << request.body.size() << " bytes";
-  SimWorld& world = network_.world_;
-  uint64_t id = port_->next_call++;
-  auto& call = port_->calls[id];
-  call.to = to;
-  call.reply_on = std::move(reply_on);
-  call.done = std::move(done);
-  if (request.name == network_.told.request)
-    call.done = [&told = network_.told, caller = port_->local, sent = world.now(),
-                 done = std::move(call.done)](RpcResult result) mutable {
-      told.hear(caller, sent, result);
-      done(std::move(result));
-    };
-  std::weak_ptr<SimNetwork::Port> weak = port_;
-  const auto end = [weak, id] {
-    if (auto port = weak.lock()) port->Finish(id, {ErrorCode::kTimeout, {}});
-  };
-  call.timeout =
-      port_->At(world.now() + port_->node.ToWorld(request.timeout), end, EventKind::kTimer);
-
-  SimNetwork::PortPtr target = network_.Find(to);
-  if (target == nullptr) {
-    auto it = network_.gone_.find(to);
-    if (it != network_.gone_.end() && it->second == SimNetwork::Farewell::kSilence)
-      return;  // by the timeout
-    port_->At(world.now() + network_.Delay(), [weak, id] {
-      if (auto port = weak.lock())
-        port->Finish(id, {.error = ErrorCode::kNetworkFailure, .was_never_sent = true});
-    });
-    return;
-  }
+  const uint64_t id = Begin(to, request, std::move(reply_on), std::move(done));
+  const SimNetwork::PortPtr target = network_.Find(to);
+  if (target == nullptr) return FailSoon(to, id);
   const auto copies =
       request.pid == PartitionId{} ? network_.CopiesNow() : SimNetwork::Copies::kOne;
-  if (network_.odd_percent > 0 && world.random().Percent(network_.odd_percent)) {
-    if (auto odd = OddRequest(request.name, request.body, world.random()))
+  SimRandom& random = network_.world_.random();
+  if (network_.odd_percent > 0 && random.Percent(network_.odd_percent)) {
+    if (auto odd = OddRequest(request.name, request.body, random))
       SendOneWay(to, {.name = request.name, .body = *std::move(odd), .pid = request.pid});
   }
   auto delivery = std::make_shared<SimNetwork::Delivery>(
       SimNetwork::Delivery{std::move(request), port_->local});
-  call.request = delivery;
-  network_.Send(
-      port_->local, target, copies, [weak, id, copies, delivery, at = std::weak_ptr(target)] {
-        SimNetwork::PortPtr target = at.lock();
-        if (target == nullptr || !target->open() || !target->handler || delivery->is_lost) return;
-        SimNetwork& network = target->network;
-        network.world_.FoldIntoTrace(Crc32c(delivery->request.name) ^
-                                     Crc32c(delivery->request.body));
-        std::string& sent = delivery->request.body;
-        SimNetwork::Debt debt(target, sent.size());
-        InboundRequest inbound =
-            MakeInbound(delivery->request, delivery->from,
-                        copies == SimNetwork::Copies::kOne ? std::exchange(sent, {}) : sent);
-        inbound.responder = Responder([weak, id, at, delivery, debt = std::move(debt)](
-                                          ErrorCode error, std::string body) mutable {
-          debt.End();
-          SimNetwork::PortPtr from = at.lock();
-          if (from != nullptr && from->network.is_withheld &&
-              from->network.is_withheld(from->local, delivery->request))
-            return;
-          VLOG(1) << delivery->request.name << " from " << delivery->from << " answered " << error
-                  << ", " << body.size() << " bytes";
-          if (from != nullptr && from->open() && from->network.on_answer) {
-            from->network.on_answer(from->local, delivery->request, error, body);
-          }
-          SimNetwork::PortPtr caller = weak.lock();
-          if (from == nullptr || !from->open() || caller == nullptr || !caller->open()) return;
-          SimNetwork& network = from->network;
-          if (error == ErrorCode::kOk && network.odd_percent > 0 &&
-              network.world_.random().Percent(network.odd_percent)) {
-            auto odd = OddAnswer(delivery->request.name, body, network.world_.random());
-            if (odd) body = *std::move(odd);
-          }
-          from->Answer(caller, id, error, std::move(body));
-        });
-        target->handler(std::move(inbound));
-      });
+  port_->calls[id].request = delivery;
+  const SimNetwork::Asked asked{port_, id, target, std::move(delivery)};
+  network_.Send(port_->local, target, copies,
+                [asked, copies] { SimNetwork::Handle(asked, copies); });
 }
 
 void SimTransport::SendOneWay(Endpoint to, OutboundRequest request) {

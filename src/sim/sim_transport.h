@@ -116,6 +116,16 @@ class SimNetwork {
   // Behind what was sent before it.
   void ArriveInOrder(Endpoint from, const PortPtr& to, absl::Duration delay, Task&& deliver);
   void Echo(Endpoint from, Endpoint to, const OutboundRequest& request);
+  // A request that waits for its answer.
+  struct Asked {
+    std::weak_ptr<Port> caller;
+    uint64_t id = 0;  // the caller's
+    std::weak_ptr<Port> server;
+    std::shared_ptr<Delivery> delivery;
+  };
+  // It is there: its server handles it.
+  static void Handle(const Asked& asked, Copies copies);
+  static void Answer(const Asked& asked, ErrorCode error, std::string body);
   // Those of `from`. A request that is on its way gets there or not. How many there are.
   int64_t FailCalls(const PortPtr& from, Endpoint to);
   absl::Duration Delay();
@@ -142,6 +152,12 @@ class SimTransport : public Transport {
   void SendOneWay(Endpoint to, OutboundRequest request) override;
 
  private:
+  // The id of a call that begins now and ends by its timeout at the latest.
+  uint64_t Begin(Endpoint to, const OutboundRequest& request, StrandPtr reply_on,
+                 absl::AnyInvocable<void(RpcResult)> done);
+  // Ends a call to where nobody is.
+  void FailSoon(Endpoint to, uint64_t id);
+
   SimNetwork& network_;
   SimNetwork::PortPtr port_;
 };
