@@ -68,6 +68,37 @@ void TakeCheck(const CheckResponse& response, DataOperation* operation) {
   if (response.check_value_exist) operation->value = response.check_value.bytes;
 }
 
+void AskForBatch(ClusterClient& client, const std::string& table, const DataOperation& operation,
+                 Answered<BatchGetResponse> done) {
+  BatchGetRequest request;
+  for (const std::string& sort_key : operation.sort_keys)
+    request.keys.push_back({operation.hash_key, sort_key});
+  client.Ask(table, kRpcBatchGet, EncodeWrapped(request),
+             PartitionHash(JoinRawKey(operation.hash_key, "")),
+             [done = std::move(done)](absl::StatusOr<std::string> body) mutable {
+               if (!body.ok()) return done(body.status());
+               auto response = DecodeWrapped<BatchGetResponse>(*body);
+               if (response.ok() && response->error != 0)
+                 return done(absl::InternalError("storage"));
+               done(std::move(response));
+             });
+}
+
+// Its records under their sort keys.
+void ScanHashKey(ClusterClient& client, const std::string& table, const std::string& hash_key,
+                 Answered<std::vector<KeyValue>> done) {
+  GetScannerRequest request;
+  request.start_key = JoinRawKey(hash_key, "");
+  request.stop_key = EndOfPrefix(request.start_key);
+  request.start_inclusive = true;
+  auto scan = TableScan::OfHashKey(client.shared_from_this(), table, request);
+  scan->Next([scan, done = std::move(done)](auto kvs) mutable {
+    if (kvs.ok())
+      for (KeyValue& kv : *kvs) kv.key.bytes = SplitRawKey(kv.key)->sort_key;
+    done(std::move(kvs));
+  });
+}
+
 }  // namespace
 
 DataWorkload::DataWorkload(SimWorld& world, DataHistory& history, DataWorkloadOptions options)
@@ -383,37 +414,21 @@ void DataWorkload::SendRead(ClusterClient& client, const std::string& table, siz
                         end(absl::OkStatus());
                       });
     }
-    case Kind::kBatchGet: {
-      BatchGetRequest request;
-      for (const std::string& sort_key : o.sort_keys)
-        request.keys.push_back({o.hash_key, sort_key});
-      client.Ask(table, kRpcBatchGet, EncodeWrapped(request),
-                 PartitionHash(JoinRawKey(o.hash_key, "")),
-                 [this, index, end = std::move(end)](absl::StatusOr<std::string> body) mutable {
-                   if (!body.ok()) return end(body.status());
-                   auto response = DecodeWrapped<BatchGetResponse>(*body);
-                   if (!response.ok()) return end(response.status());
-                   if (response->error != 0) return end(absl::InternalError("storage"));
-                   for (const FullData& one : response->data)
-                     history_[index].rows.emplace_back(one.sort_key.bytes, one.value.bytes);
-                   end(absl::OkStatus());
-                 });
-      return;
-    }
-    case Kind::kScan: {
-      GetScannerRequest request;
-      request.start_key = JoinRawKey(o.hash_key, "");
-      request.stop_key = EndOfPrefix(request.start_key);
-      request.start_inclusive = true;
-      auto scan = TableScan::OfHashKey(client.shared_from_this(), table, request);
-      scan->Next([this, index, scan, end = std::move(end)](auto kvs) mutable {
-        if (!kvs.ok()) return end(kvs.status());
-        for (KeyValue& kv : *kvs) kv.key.bytes = SplitRawKey(kv.key)->sort_key;
-        TakeRows(*kvs, &history_[index]);
-        end(absl::OkStatus());
-      });
-      return;
-    }
+    case Kind::kBatchGet:
+      return AskForBatch(client, table, o,
+                         [this, index, end = std::move(end)](auto response) mutable {
+                           if (!response.ok()) return end(response.status());
+                           for (const FullData& one : response->data)
+                             history_[index].rows.emplace_back(one.sort_key.bytes, one.value.bytes);
+                           end(absl::OkStatus());
+                         });
+    case Kind::kScan:
+      return ScanHashKey(client, table, o.hash_key,
+                         [this, index, end = std::move(end)](auto kvs) mutable {
+                           if (!kvs.ok()) return end(kvs.status());
+                           TakeRows(*kvs, &history_[index]);
+                           end(absl::OkStatus());
+                         });
     default:
       return CountSortKeys(client, table, o.hash_key,
                            [this, index, end = std::move(end)](auto count) mutable {
