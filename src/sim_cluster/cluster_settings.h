@@ -1,0 +1,62 @@
+// ClusterSettings: with what settings the servers and the meta server of one run begin: what the run is
+// told, and what its seed draws beside it. Short timers, so that more of everything that matters
+// happens in a simulated minute.
+//
+// Threads   Immutable once drawn.
+// Promises  cluster_settings/D1  Equal options and equal dice give equal settings.
+//           cluster_settings/D2  Two clocks that drift apart as far as the mix lets them still keep the
+//               lease shorter than the grace.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "meta/meta_server.h"
+#include "replica/replica_server.h"
+#include "sim/sim_random.h"
+#include "sim_checkers/bounds.h"
+#include "sim_cluster/sim_cluster_options.h"
+#include "sim_older/old_meta_server.h"
+#include "sim_older/old_server.h"
+
+namespace arion::sim {
+
+struct ClusterSettings {
+  static constexpr char kMetaRoot[] = "/data/meta";
+  // Of the meta server: more than a run's failovers need on a full disk.
+  static constexpr uint64_t kMetaReserveBytes = 256 << 10;
+  static constexpr Endpoint kMetaEndpoint = {0x0a0000c8u, 34601};
+  static Endpoint ServerEndpoint(int index) {
+    return {0x0a000001u + static_cast<uint32_t>(index), 34801};
+  }
+
+  static ClusterSettings Draw(SimClusterOptions options, SimRandom& random);
+
+  // Of a server: its data directories and, if there is one, the log home.
+  std::vector<std::string> DiskPaths() const;
+  bool HasLogHome() const { return !server.layout.log_home_directory.empty(); }
+  BoundSettings Bounds() const;
+  // By how much two wall clocks may differ after `elapsed`.
+  int64_t WallErrorSeconds(absl::Duration elapsed) const;
+  // The same settings in the words of version 2.5.0.
+  OldMetaOptions OldMeta() const;
+  OldServerOptions OldServer() const;
+
+  // How long what lasts does; and how a machine ends.
+  absl::Duration DrawLength(SimRandom& random) const;
+  CrashMode DrawCrashMode(SimRandom& random) const;
+
+  SimClusterOptions run;
+  int replica_count = 0;  // of each partition
+  ReplicaServerOptions server;
+  MetaServerOptions meta;
+
+ private:
+  void DrawTimers(SimRandom& random);
+  void DrawLogs(SimRandom& random);
+  void DrawDisks(SimRandom& random);
+  void DrawLayout(SimRandom& random);
+};
+
+}  // namespace arion::sim

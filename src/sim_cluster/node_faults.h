@@ -1,0 +1,59 @@
+// NodeFaults: what befalls a node while its disk keeps what it holds: crashes, stops, pauses, tasks that
+// are late, calls about names that fail for a while, a slow disk, a wall clock that leaps.
+//
+// Threads   One: the world's. Lifetime: what it is given outlives it.
+// Promises  node_faults/W1  No replica is fenced because its server lacked descriptors, memory or
+//               permission for a while.
+//           node_faults/W2  One wall clock is wrong at a time: of two that agree with each other nobody
+//               can tell that both are.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+
+#include "sim/sim_world.h"
+#include "sim_cluster/cluster_settings.h"
+#include "sim_cluster/run_checkers.h"
+#include "sim_cluster/server_lives.h"
+#include "sim_cluster/troubles.h"
+
+namespace arion::sim {
+
+class NodeFaults {
+ public:
+  NodeFaults(const ClusterSettings& settings, SimWorld& world, ServerLives& lives,
+             Troubles& troubles, RunCheckers& checkers);
+
+  void CrashOne(SimServer& server, absl::Duration length);
+  void CrashAll();
+  void CrashMeta(absl::Duration length);
+  void Restart(SimServer& server);
+
+  // Of these each befalls the server, or now and then the meta server.
+  void Pause(SimServer& server, absl::Duration length);
+  // Together with its clock.
+  void PauseMachine(SimServer& server, absl::Duration length);
+  void SlowDisk(SimServer& server, absl::Duration length);
+  void Lag(SimServer& server, absl::Duration length);
+  void FailCallsForWant(SimServer& server, absl::Duration length);
+  void JumpWall(SimServer& server);
+
+  void FailCalls(SimNode& node, DiskTrouble trouble, absl::Duration length);
+  // Everything works again, at all nodes.
+  void End();
+
+ private:
+  // Starts it after `delay` and crashes it between two steps of its recovery.
+  void CrashInRecovery(SimServer& server, absl::Duration delay, CrashMode mode);
+  SimNode& MetaOr(double percent, SimServer& server);  // with that chance
+  void CheckNobodyIsFenced(SimServer& server, absl::Duration after);
+
+  const ClusterSettings& settings_;
+  SimWorld& world_;
+  ServerLives& lives_;
+  Troubles& troubles_;
+  RunCheckers& checkers_;
+  SimNode* leapt_ = nullptr;  // the one whose wall clock is wrong
+};
+
+}  // namespace arion::sim

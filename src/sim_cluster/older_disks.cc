@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim_cluster/older_disks.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/log.h"
+
+namespace arion::sim {
+
+OlderDisks::OlderDisks(const ClusterSettings& settings, SimWorld& world, ServerLives& lives,
+                       const Groups& groups, const Troubles& troubles)
+    : settings_(settings), world_(world), lives_(lives), groups_(groups), troubles_(troubles) {}
+
+bool OlderDisks::AreKept() const {
+  const FaultMix& faults = settings_.run.faults;
+  return faults.Has(Fault::kDiskPutBack) || faults.Has(Fault::kDisksPutBack) ||
+         faults.Has(Fault::kDiskOfAnother) || faults.Has(Fault::kMetaPutBack);
+}
+
+void OlderDisks::KeepCopy(SimServer& server) {
+  DiskImage& image = server.images[server.last_image = 1 - server.last_image];
+  image.Copy(server.node->disk(), settings_.DiskPaths(), DiskImage::Half::kFirst);
+  image.Copy(server.node->disk(), settings_.DiskPaths(), DiskImage::Half::kSecond);
+}
+
+void OlderDisks::MayKeepCopy(SimServer& server) {
+  if (AreKept() && world_.random().Percent(20)) KeepCopy(server);
+}
+
+void OlderDisks::KeepCopies() {
+  SimRandom& random = world_.random();
+  SimServer& server = lives_.AnyServer();
+  KeepCopy(server);
+  // Logs and data of different moments are for a person to judge, where they lie on different disks.
+  if (!settings_.HasLogHome() && random.Coin()) {
+    world_.After(random.Between(absl::Milliseconds(1), absl::Seconds(1)), EventKind::kFault,
+                 [this, &server, &image = server.images[server.last_image]] {
+                   image.Copy(server.node->disk(), settings_.DiskPaths(), DiskImage::Half::kSecond);
+                 });
+  }
+  world_.After(random.Between(absl::Seconds(2), absl::Seconds(15)), EventKind::kFault, [this] {
+    if (troubles_.are_on()) KeepCopies();
+  });
+}
+
+bool OlderDisks::MayGoBack(const SimServer& server, Fault fault) const {
+  const auto& servers = lives_.servers();
+  switch (fault) {
+    case Fault::kDiskPutBack:
+    case Fault::kDisksPutBack:
+      return settings_.replica_count > 1 && !server.LastImage().IsEmpty();
+    case Fault::kDiskOfAnother:
+      return settings_.replica_count > 1 &&
+             std::any_of(servers.begin(), servers.end(), [&](const auto& one) {
+               return one.get() != &server && !one->LastImage().IsEmpty();
+             });
+    default:
+      return true;
+  }
+}
+
+void OlderDisks::CrashOthers(const SimServer& server) {
+  for (const auto& one : lives_.servers()) {
+    if (one.get() == &server || !one->node->alive()) continue;
+    lives_.CrashServer(*one, lives_.DrawCrashMode());
+    lives_.RestartLater(*one, world_.random().Between(absl::ZeroDuration(), absl::Seconds(2)));
+  }
+}
+
+void OlderDisks::PutBack(SimServer& server) {
+  SimRandom& random = world_.random();
+  const bool all_go = random.Coin();
+  const std::vector<std::string> paths = settings_.DiskPaths();
+  const DiskImage& image = server.LastImage();
+  if (!settings_.HasLogHome() && random.Percent(30)) {
+    image.PutBack(paths[random.Below(paths.size())], &server.node->disk());
+  } else {
+    for (const std::string& path : paths) image.PutBack(path, &server.node->disk());
+  }
+  if (all_go) CrashOthers(server);
+}
+
+bool OlderDisks::HaveAllWithout(const std::set<Endpoint>& lost, Knows knows) const {
+  const Groups::Stored& stored = groups_.stored();
+  return std::all_of(stored.begin(), stored.end(), [&](const auto& entry) {
+    const PartitionConfiguration& config = entry.second;
+    const auto stays = [&](Endpoint member) {
+      return !lost.contains(member) && knows(entry.first, member);
+    };
+    return config.MemberCount() == 0 || (config.primary.IsValid() && stays(config.primary)) ||
+           std::any_of(config.secondaries.begin(), config.secondaries.end(), stays);
+  });
+}
+
+void OlderDisks::PutBackDirectories(SimServer& server, Moments moments) {
+  SimRandom& random = world_.random();
+  const bool is_one = moments == Moments::kOne || settings_.HasLogHome() || random.Coin();
+  const size_t chosen = random.Below(2);
+  for (const std::string& path : settings_.DiskPaths()) {
+    const DiskImage& image = server.images[is_one ? chosen : random.Below(2)];
+    const DiskImage& there = image.IsEmpty() ? server.LastImage() : image;
+    there.PutBack(path, &server.node->disk());
+  }
+}
+
+void OlderDisks::PutBackSeveral(SimServer& first, Moments moments, Knows knows) {
+  CrashOthers(first);
+  std::set<Endpoint> back = {first.endpoint};
+  PutBackDirectories(first, moments);
+  for (const auto& one : lives_.servers()) {
+    std::set<Endpoint> more = back;
+    more.insert(one->endpoint);
+    const bool may_go = one.get() != &first && !one->LastImage().IsEmpty();
+    if (!may_go || !HaveAllWithout(more, knows) || world_.random().Coin()) continue;
+    back = std::move(more);
+    PutBackDirectories(*one, moments);
+  }
+}
+
+void OlderDisks::PutBackThatOf(const SimServer& owner, SimServer& server) {
+  SimDisk& disk = server.node->disk();
+  for (const std::string& path : settings_.DiskPaths()) owner.LastImage().PutBack(path, &disk);
+  for (const std::string& path : disk.AllFiles())
+    if (path.ends_with("/.arion-server")) CHECK(disk.Remove(path).ok()) << path;
+  disk.MakeDurable();
+}
+
+void OlderDisks::PutBackThatOfAnother(SimServer& server) {
+  const auto& servers = lives_.servers();
+  const size_t donor = world_.random().Below(servers.size());
+  for (size_t i = 0; i < servers.size(); ++i) {
+    const SimServer& owner = *servers[(donor + i) % servers.size()];
+    if (&owner == &server || owner.LastImage().IsEmpty()) continue;
+    return PutBackThatOf(owner, server);
+  }
+}
+
+}  // namespace arion::sim

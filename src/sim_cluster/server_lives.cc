@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim_cluster/server_lives.h"
+
+#include <absl/strings/str_cat.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/status.h"
+#include "meta_state/journal_meta_store.h"
+#include "rpc/older_servers.h"
+#include "rpc/thrift_codec.h"
+
+namespace arion::sim {
+namespace {
+
+constexpr absl::Duration kStopMax = absl::Seconds(20);
+
+}  // namespace
+
+ServerLives::ServerLives(const ClusterSettings& settings, SimWorld& world, SimNetwork& network,
+                         OpenEngines& engines, RunCheckers& checkers, Groups& groups)
+    : settings_(settings),
+      world_(world),
+      network_(network),
+      engines_(engines),
+      checkers_(checkers),
+      groups_(groups),
+      balances_(settings.run.faults.balancer == FaultMix::Balancer::kOn) {
+  meta_.node = &world_.AddNode("meta1");
+  if (settings_.run.topology.has_old_meta) network_.ForOlderServer(meta_.endpoint);
+  AddServers();
+  for (const auto& node : world_.nodes()) PrepareNode(*node);
+}
+
+void ServerLives::AddServers() {
+  for (int i = 0; i < settings_.run.topology.servers; ++i) {
+    auto server = std::make_unique<SimServer>();
+    server->name = absl::StrCat("replica", i + 1);
+    server->node = &world_.AddNode(server->name);
+    server->endpoint = ClusterSettings::ServerEndpoint(i);
+    server->is_older = i < settings_.run.topology.older;
+    if (server->is_older) network_.ForOlderServer(server->endpoint);
+    servers_.push_back(std::move(server));
+  }
+}
+
+void ServerLives::PrepareNode(SimNode& node) {
+  std::vector<std::string> paths = {ClusterSettings::kMetaRoot};
+  if (&node != meta_.node) paths = settings_.DiskPaths();
+  for (const std::string& path : paths) CHECK(node.disk().CreateDirectories(path).ok()) << path;
+  node.disk().MakeDurable();
+  if (settings_.run.disks == SimClusterOptions::Disks::kForgetFlushes) node.disk().ForgetFlushes();
+  SimRandom& random = world_.random();
+  const auto off_by = [&random](double percent) {
+    return percent == 0 ? 1
+                        : 1 + percent / 100 * (static_cast<double>(random.Below(2001)) / 1000 - 1);
+  };
+  node.SetClockRate(off_by(settings_.run.faults.clock_drift_percent));
+  node.SetWallRate(off_by(settings_.run.faults.wall_drift_percent));
+}
+
+SimServer* ServerLives::ServerAt(Endpoint endpoint) {
+  const auto found = std::find_if(servers_.begin(), servers_.end(),
+                                  [endpoint](const auto& s) { return s->endpoint == endpoint; });
+  return found == servers_.end() ? nullptr : found->get();
+}
+
+bool ServerLives::AreAllUp() const {
+  return meta_.node->alive() && std::all_of(servers_.begin(), servers_.end(),
+                                            [](const auto& server) { return server->IsUp(); });
+}
+
+// ---- the meta server ----
+
+void ServerLives::StartMeta() {
+  if (meta_.node->alive()) return;
+  SimEnvironment& env = meta_.node->Start();
+  meta_.transport = std::make_unique<SimTransport>(network_, *meta_.node, meta_.endpoint);
+  meta_.store = std::make_unique<CheckedMetaStore>(
+      std::make_unique<JournalMetaStore>(
+          env, ClusterSettings::kMetaRoot,
+          JournalMetaStoreOptions{.reserve_bytes = ClusterSettings::kMetaReserveBytes}),
+      [this](const PartitionConfiguration& config) { OnStored(config); },
+      [this](const absl::Status& why) { OnRefused(why); });
+  absl::Status status = StartMetaServer(env);
+  if (!status.ok() && meta_.node->disk().is_in_trouble()) {
+    checkers_.coverage.Hit(Probe::kStartFailed);
+    CrashMeta(CrashMode::kProcess);
+    world_.After(DrawLength(), EventKind::kFault, [this] { StartMeta(); });
+    return;
+  }
+  if (!status.ok())
+    checkers_.Violate(absl::StrCat("the meta server did not start: ", status.ToString()));
+  if (balances_) SetLevel(env.NewStrand("level"), FunctionLevel::kLively);
+}
+
+absl::Status ServerLives::StartMetaServer(Environment& env) {
+  if (!settings_.run.topology.has_old_meta) {
+    meta_.server =
+        std::make_unique<MetaServer>(env, *meta_.transport, *meta_.store, settings_.meta);
+    return meta_.server->Start();
+  }
+  meta_.old = std::make_unique<OldMetaServer>(
+      env, *meta_.transport, *meta_.store, settings_.OldMeta(), [this](const std::string& what) {
+        checkers_.Violate(absl::StrCat("a 2.5.0 process ends: the meta server: ", what));
+      });
+  return meta_.old->Start();
+}
+
+void ServerLives::OnStored(const PartitionConfiguration& config) {
+  // What an older copy says is not what holds.
+  const PartitionConfiguration* last = groups_.Find(config.pid);
+  if (meta_.states_put_back > 0 && last != nullptr && config.ballot < last->ballot) return;
+  checkers_.ballots.Stored(config.pid, config.ballot);
+  checkers_.primaries.Stored(config.pid, config.primary);
+  checkers_.coverage.Stored(config);
+  if (meta_.is_disk_full && !meta_.HasWholeReserve())
+    checkers_.coverage.Hit(Probe::kStoredByReserve);
+  groups_.Store(config, world_.now());
+}
+
+void ServerLives::OnRefused(const absl::Status& why) {
+  if (meta_.is_disk_full && LacksSpace(why) && !meta_.node->disk().is_in_trouble())
+    checkers_.Violate(absl::StrCat(
+        "server_lives/L3: a failover is not stored though a full disk was provided for: ",
+        why.message()));
+}
+
+void ServerLives::CrashMeta(CrashMode mode) {
+  meta_.node->Crash(mode);
+  meta_.server.reset();
+  meta_.old.reset();
+  meta_.store.reset();
+  meta_.transport.reset();
+  network_.NodeDied(meta_.endpoint, mode == CrashMode::kProcess ? SimNetwork::Farewell::kReset
+                                                                : SimNetwork::Farewell::kSilence);
+}
+
+void ServerLives::LetBalance() {
+  balances_ = true;
+  SetLevel(meta_.node->environment().NewStrand("level"), FunctionLevel::kLively);
+}
+
+void ServerLives::StopBalancing() {
+  if (std::exchange(balances_, false))
+    SetLevel(meta_.node->environment().NewStrand("level"), FunctionLevel::kSteady);
+}
+
+void ServerLives::SetLevel(const StrandPtr& strand, FunctionLevel level) {
+  strand->PostAfter(absl::Seconds(1), [this, strand, level] {
+    if (level == FunctionLevel::kLively && !balances_) return;
+    meta_.transport->Call(
+        meta_.endpoint, {.name = kRpcControlMeta, .body = EncodeWrapped(ControlMetaRequest{level})},
+        strand, [this, strand, level](const RpcResult& result) {
+          if (result.error != ErrorCode::kOk) SetLevel(strand, level);
+        });
+  });
+}
+
+// ---- replica servers ----
+
+std::unique_ptr<CheckedEngineFactory> ServerLives::NewEngines(SimServer& server) {
+  CheckedEngineFactory::Events events;
+  events.opened = [this, at = server.endpoint](PartitionId pid, Decree decree) {
+    checkers_.coverage.Opened(at, pid, decree);
+  };
+  events.installed = [this] { checkers_.coverage.Hit(Probe::kCheckpointInstalled); };
+  using Times = CheckedEngineFactory::Times;
+  const bool is_mixed = settings_.run.topology.older > 0;
+  return std::make_unique<CheckedEngineFactory>(*server.memory, *server.node, server.name,
+                                                checkers_.commits, engines_, std::move(events),
+                                                is_mixed ? Times::kDoNotCount : Times::kCount);
+}
+
+void ServerLives::StartServer(SimServer& server) {
+  if (server.node->alive() || server.server || server.old) return;
+  SimEnvironment& env = server.node->Start();
+  server.stopping = false;
+  server.knows_nothing_since.reset();
+  const bool is_in_trouble = server.node->disk().is_in_trouble();
+  server.started_blind = server.node->disk().reads_fail() || is_in_trouble;
+  server.transport = std::make_unique<SimTransport>(network_, *server.node, server.endpoint);
+  server.memory = std::make_unique<MemoryEngineFactory>(env);
+  server.engines = NewEngines(server);
+  if (server.is_older) return StartOldServer(server, env);
+  ReplicaServerOptions options = settings_.server;
+  options.layout.new_data_directories = server.new_directories;
+  if (settings_.run.topology.has_old_meta)
+    options.older_servers =
+        std::make_shared<OlderServers>(OlderServers::Policy::kLetIn, env.clock());
+  server.server =
+      std::make_unique<ReplicaServer>(env, *server.transport, *server.engines, std::move(options));
+  absl::Status status = server.server->Start();
+  if (status.ok()) return;
+  if (server.started_blind) {  // as whoever watches over a process would
+    if (is_in_trouble) checkers_.coverage.Hit(Probe::kStartFailed);
+    CrashServer(server, CrashMode::kProcess);
+    RestartLater(server, DrawLength());
+    return;
+  }
+  checkers_.Violate(absl::StrCat(server.name, " did not start: ", status.ToString()));
+}
+
+void ServerLives::StartOldServer(SimServer& server, Environment& env) {
+  server.old = std::make_unique<OldServer>(
+      env, *server.transport, *server.engines, world_.random(), server.old_disk,
+      settings_.OldServer(), [this, name = server.name](const std::string& what) {
+        checkers_.Violate(absl::StrCat("a 2.5.0 process ends: ", name, ": ", what));
+      });
+  server.old->Start();
+}
+
+void ServerLives::BuryServer(SimServer& server, SimNetwork::Farewell farewell) {
+  server.server.reset();
+  server.old.reset();
+  server.engines.reset();
+  server.memory.reset();
+  server.transport.reset();
+  checkers_.coverage.Died(server.endpoint);
+  network_.NodeDied(server.endpoint, farewell);
+}
+
+void ServerLives::CrashServer(SimServer& server, CrashMode mode) {
+  if (server.is_older) mode = CrashMode::kProcess;  // what it never flushed survives that
+  server.node->Crash(mode);
+  BuryServer(server, mode == CrashMode::kProcess ? SimNetwork::Farewell::kReset
+                                                 : SimNetwork::Farewell::kSilence);
+}
+
+void ServerLives::CrashAfterChanges(SimServer& server, int64_t changes, CrashMode mode,
+                                    std::function<absl::Duration()> delay) {
+  server.node->CrashAfterChanges(changes, mode, [this, &server, delay = std::move(delay)] {
+    BuryServer(server, SimNetwork::Farewell::kReset);
+    RestartLater(server, delay());
+  });
+}
+
+void ServerLives::StopServer(SimServer& server) {
+  if (server.is_older) {
+    CrashServer(server, CrashMode::kProcess);
+    return RestartLater(server, DrawLength());
+  }
+  server.stopping = true;
+  uint32_t life = server.node->life();
+  server.server->Stop([this, &server, life](absl::Status status) {
+    // A clean stop leaves nothing unsynced: the power may go, whatever the durability.
+    const bool may_lose_power = status.ok() || settings_.server.durability == Durability::kFsync;
+    world_.After(absl::ZeroDuration(), EventKind::kFault, [this, &server, life, may_lose_power] {
+      if (!server.node->IsLife(life)) return;
+      CrashServer(server, may_lose_power ? CrashMode::kPowerRandom : CrashMode::kProcess);
+      RestartLater(server, DrawLength());
+    });
+  });
+  world_.After(kStopMax, EventKind::kFault, [this, &server, life] {
+    if (server.node->IsLife(life)) EndStopThatLasts(server);
+  });
+}
+
+// A stop is a chain of steps on loops and in the pool: one that lagged while it lasted may have been
+// late with each of them.
+void ServerLives::EndStopThatLasts(SimServer& server) {
+  SimNode& node = *server.node;
+  if (node.disk().slowness() == 1 && node.paused_until() < world_.now() &&
+      node.lags_until() + kStopMax < world_.now())
+    checkers_.Violate(absl::StrCat(server.name, " did not stop within 20 s"));
+  CrashServer(server, CrashMode::kProcess);
+  RestartLater(server, DrawLength());
+}
+
+void ServerLives::RestartLater(SimServer& server, absl::Duration delay) {
+  if (on_down) on_down(server);
+  world_.After(delay, EventKind::kFault, [this, &server] { StartServer(server); });
+}
+
+void ServerLives::EndAll() {
+  for (auto& server : servers_)
+    if (server->node->alive()) CrashServer(*server, CrashMode::kProcess);
+  if (meta_.node->alive()) CrashMeta(CrashMode::kProcess);
+}
+
+}  // namespace arion::sim

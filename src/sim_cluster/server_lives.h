@@ -1,0 +1,92 @@
+// ServerLives: how the servers and the meta server of a cluster begin, stop, crash and come back. It
+// owns their nodes' objects.
+//
+//   lives.StartMeta();
+//   for (SimServer& server : lives.All()) lives.StartServer(server);
+//   lives.CrashServer(server, CrashMode::kPowerRandom);
+//   lives.RestartLater(server, absl::Seconds(3));
+//
+// Threads   One: the world's. Lifetime: what it is given outlives it. EndAll comes before destruction.
+// Promises  server_lives/L1  A server that does not start is a violation, unless its disk was in
+//               trouble: then it is tried again, as whoever watches over a process would.
+//           server_lives/L2  A clean stop ends within 20 s where its machine is not slow.
+//           server_lives/L3  On a full disk the meta server stores failovers all the same, from its
+//               reserve.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "sim/sim_transport.h"
+#include "sim/sim_world.h"
+#include "sim_checkers/checked_engine.h"
+#include "sim_cluster/cluster_settings.h"
+#include "sim_cluster/groups.h"
+#include "sim_cluster/run_checkers.h"
+#include "sim_cluster/sim_server.h"
+
+namespace arion::sim {
+
+class ServerLives {
+ public:
+  using Servers = std::vector<std::unique_ptr<SimServer>>;
+
+  ServerLives(const ClusterSettings& settings, SimWorld& world, SimNetwork& network,
+              OpenEngines& engines, RunCheckers& checkers, Groups& groups);
+
+  SimMeta& meta() { return meta_; }
+  const SimMeta& meta() const { return meta_; }
+  const Servers& servers() const { return servers_; }
+  SimServer& AnyServer() { return *servers_[world_.random().Below(servers_.size())]; }
+  SimServer* ServerAt(Endpoint endpoint);  // nullptr: it is none, or was replaced
+  bool AreAllUp() const;                   // the meta server, too
+
+  // Runs when a server is down and its restart is planned.
+  std::function<void(SimServer&)> on_down;
+
+  void StartMeta();  // unless it runs
+  void CrashMeta(CrashMode mode);
+
+  void StartServer(SimServer& server);  // unless it runs
+  void StopServer(SimServer& server);   // cleanly, then it is started again
+  void CrashServer(SimServer& server, CrashMode mode);
+  // Crashes it between two steps of what it does next, and starts it again after `delay`.
+  void CrashAfterChanges(SimServer& server, int64_t changes, CrashMode mode,
+                         std::function<absl::Duration()> delay);
+  void RestartLater(SimServer& server, absl::Duration delay);
+  void EndAll();
+
+  // The balancer. From the beginning it is what the mix says.
+  void LetBalance();
+  void StopBalancing();  // if it was on
+
+  absl::Duration DrawLength() { return settings_.DrawLength(world_.random()); }
+  CrashMode DrawCrashMode() { return settings_.DrawCrashMode(world_.random()); }
+
+ private:
+  void AddServers();
+  void PrepareNode(SimNode& node);
+  absl::Status StartMetaServer(Environment& env);
+  void OnStored(const PartitionConfiguration& config);
+  void OnRefused(const absl::Status& why);
+  std::unique_ptr<CheckedEngineFactory> NewEngines(SimServer& server);
+  void StartOldServer(SimServer& server, Environment& env);
+  void BuryServer(SimServer& server, SimNetwork::Farewell farewell);
+  void EndStopThatLasts(SimServer& server);
+  // Asks the meta server of this life until it has said yes.
+  void SetLevel(const StrandPtr& strand, FunctionLevel level);
+
+  const ClusterSettings& settings_;
+  SimWorld& world_;
+  SimNetwork& network_;
+  OpenEngines& engines_;
+  RunCheckers& checkers_;
+  Groups& groups_;
+  SimMeta meta_;
+  Servers servers_;
+  bool balances_;
+};
+
+}  // namespace arion::sim
