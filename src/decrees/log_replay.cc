@@ -10,13 +10,16 @@
 namespace arion {
 
 namespace {
-// No member prepares further ahead of what is committed; bounds the memory a damaged number can
-// claim.
+// No member prepares further ahead of what is committed. It bounds the memory that a damaged number
+// can claim.
 constexpr int64_t kTailMax = 10'000;
 }  // namespace
 
-// The log may be far longer than a living prepare list; what is committed is handed out as it goes.
-LogReplay::LogReplay(PartitionId pid, Decree last_applied) : pid_(pid), list_(1, last_applied) {}
+// The log may be far longer than a living prepare list, so the list keeps no committed mutation:
+// each is handed out as soon as it is proven.
+LogReplay::LogReplay(PartitionId pid, Decree last_applied) : pid_(pid), list_(1, last_applied) {
+  CHECK_GE(last_applied, Decree(0));
+}
 
 absl::Status LogReplay::Add(MutationPtr mutation, std::vector<MutationPtr>* apply) {
   CHECK(mutation != nullptr && apply != nullptr);
@@ -30,13 +33,15 @@ absl::Status LogReplay::Add(MutationPtr mutation, std::vector<MutationPtr>* appl
                                                mutation->last_committed.value()));
   }
   max_ballot_ = std::max(max_ballot_, mutation->ballot);
-  // What it says is committed was logged before it: commit first, so that it can't vouch for
+  // What it says to be committed was logged before it. So commit first: a mutation cannot vouch for
   // itself.
   if (!Commit(mutation->last_committed, apply)) {
     return absl::DataLossError(absl::StrFormat(
         "log hole: decree %d is committed by (%d, %d) but missing",
         list_.last_committed().value() + 1, mutation->ballot.value(), mutation->decree.value()));
   }
+  // Prepared again under a larger ballot after it was committed: the content is the same, the
+  // ballot counts.
   if (mutation->decree == list_.last_committed())
     last_committed_ballot_ = std::max(last_committed_ballot_, mutation->ballot);
   list_.Put(std::move(mutation), PrepareList::LogState::kLogged, 0);
@@ -45,6 +50,7 @@ absl::Status LogReplay::Add(MutationPtr mutation, std::vector<MutationPtr>* appl
 }
 
 absl::Status LogReplay::CommitThrough(Decree through, std::vector<MutationPtr>* apply) {
+  CHECK(apply != nullptr);
   if (Commit(through, apply)) return absl::OkStatus();
   return absl::DataLossError(absl::StrFormat("log hole: decree %d is missing, committed is %d",
                                              list_.last_committed().value() + 1, through.value()));
@@ -53,6 +59,7 @@ absl::Status LogReplay::CommitThrough(Decree through, std::vector<MutationPtr>* 
 bool LogReplay::Commit(Decree through, std::vector<MutationPtr>* apply) {
   if (through <= list_.last_committed()) return true;
   for (MutationPtr& m : list_.CommitThrough(through)) {
+    CHECK_EQ(m->pid, pid_) << "another replica's mutation is handed out";
     last_committed_ballot_ = m->ballot;
     apply->push_back(std::move(m));
   }

@@ -1,11 +1,14 @@
 // LogReplay: what a replica's own log, read from its beginning at start, says happened; the
-// judgement of replay.
+// judgement of replay (pacifica/PROTOCOL.md 10.2).
 //
 // Shapes    Feed it every mutation in log order. Of two versions of a decree the larger ballot
 //           counts. A mutation's `last_committed` proves what its writer counted as committed: that
 //           much is handed out, to be applied.
-// Errors    DataLoss: a committed decree is missing: the log has a hole, the replica must learn
-//           anew.
+// Errors    DataLoss: a committed decree is missing (the log has a hole), a mutation is of another
+//           partition, or a decree is too far ahead to be true. What was handed out before stays
+//           true; the replica keeps it and must learn anew.
+// Memory    At most 10,000 mutations that nothing has proven yet.
+// Threads   Pure: one thread at a time.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -18,22 +21,34 @@
 
 namespace arion {
 
+// Holds what is not proven yet and gives away the rest as it goes.
+//
+//   LogReplay replay(pid, engine.last_applied());
+//   for (MutationPtr& m : log) RETURN_IF_ERROR(replay.Add(std::move(m), &apply));
+//   engine.Apply(apply);                       // proven committed
+//   list.Fill(replay.Uncommitted());           // the next primary decides
 class LogReplay {
  public:
-  // `last_applied`: where the engine stands.
+  // The engine stands at `last_applied`: decrees up to it are skipped. At least 0.
   LogReplay(PartitionId pid, Decree last_applied);
 
-  // Appends to *apply what is now known to be committed, in order, each decree once.
+  // Takes the log's next mutation, of any content. Appends to *apply what is now known to be
+  // committed, in order, each decree once.
   absl::Status Add(MutationPtr mutation, std::vector<MutationPtr>* apply);
-  // Somebody else knows that much to be committed: appends it to *apply.
+  // Somebody else knows that everything up to `through`, inclusive, is committed: appends it to
+  // *apply. After an error some of it may have been appended.
   absl::Status CommitThrough(Decree through, std::vector<MutationPtr>* apply);
 
+  // The last decree that was handed out; `last_applied` before the first.
   Decree last_committed() const { return list_.last_committed(); }
-  // Of that mutation, the newest; 0: it lies before the log.
+  // The largest ballot of that decree in the log. 0: the log did not hold it.
   Ballot last_committed_ballot() const { return last_committed_ballot_; }
+  // The largest decree that was added, or last_committed().
   Decree last_prepared() const { return list_.last_prepared(); }
+  // The largest ballot of any mutation that was added.
   Ballot max_ballot() const { return max_ballot_; }
-  // The tail whose fate is not known, in decree order, without holes and what was overruled.
+  // The mutations whose fate is not known, in decree order, without holes and without what was
+  // overruled (prepare_list/L4).
   std::vector<MutationPtr> Uncommitted() const;
 
  private:

@@ -12,12 +12,15 @@ namespace arion {
 
 std::vector<MutationPtr> NewestVersions(absl::Span<const MutationPtr> mutations, Decree first,
                                         Decree last) {
+  CHECK_GE(first, Decree(1)) << "decrees begin at 1";
   std::map<Decree, MutationPtr> newest;
   for (const MutationPtr& m : mutations) {
     if (m->decree < first || m->decree > last) continue;
     MutationPtr& kept = newest[m->decree];
+    // Of equal ballots the later one: an older version's log may hold a mutation twice.
     if (kept == nullptr || m->ballot >= kept->ballot) kept = m;
   }
+  // Behind a missing decree nothing counts: the learner would apply it over a hole.
   std::vector<MutationPtr> versions;
   for (Decree d = first; d <= last; ++d) {
     auto it = newest.find(d);
@@ -30,6 +33,7 @@ std::vector<MutationPtr> NewestVersions(absl::Span<const MutationPtr> mutations,
 LearnState MakeLogShipment(Decree first, Decree committed, LogPiece piece,
                            absl::Span<const MutationPtr> mutations) {
   CHECK_GE(first, Decree(1));
+  CHECK_GE(committed, Decree(0));
   Decree proven = piece == LogPiece::kReachesEnd ? committed : Decree(0);
   for (const MutationPtr& m : mutations)
     proven = std::max(proven, std::min(m->last_committed, committed));
@@ -53,6 +57,7 @@ absl::StatusOr<std::vector<MutationPtr>> ParseMutations(PartitionId pid, std::st
     if (!m.ok()) return m.status();
     if (m->pid != pid)
       return absl::DataLossError(absl::StrCat("a mutation of ", m->pid.ToString()));
+    // Where it lay in the sender's log says nothing here.
     m->log_offset = -1;
     mutations.push_back(std::make_shared<const Mutation>(*std::move(m)));
   }

@@ -1,11 +1,14 @@
 // How a primary hands out a piece of its private log to a learner (LT_LOG with raw mutations), and
-// how it is read.
+// how a learner reads it.
 //
 // A log may hold a decree twice (prepared anew under a larger ballot), so a piece of it does not
-// say by itself which version was committed. It does for decrees up to the largest `last_committed`
-// a mutation in the piece carries, because whoever wrote that mutation had logged the committed
-// versions before; and, when the piece reaches the log's end, for everything its owner counts as
-// committed. Pure. SPDX-License-Identifier: Apache-2.0
+// say by itself which version was committed. It says so for decrees up to the largest
+// `last_committed` that a mutation in the piece carries, because whoever wrote that mutation had
+// logged the committed versions before. If the piece reaches the log's end, it says so for
+// everything that the log's owner counts as committed.
+//
+// Threads   Pure functions.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <absl/status/statusor.h>
@@ -19,19 +22,25 @@
 
 namespace arion {
 
+// Whether the mutations of a piece are all that the log holds from `first` on, or only the
+// beginning of that.
 enum class LogPiece { kReachesEnd, kCutByLimit };
 
-// The learn_state for `mutations` (log order, all of the log from `first` on, or its beginning up
-// to a limit). Its to_decree_included is first - 1 when the piece is too short to prove anything:
-// read more. Only the versions that count are sent, in decree order.
+// The learn_state for `mutations`, which are in log order and are all of the log from decree
+// `first` on, or its beginning up to a limit. `first` is at least 1. `committed` is the owner's
+// committed point: nothing beyond it is sent. Only the versions that count are sent, in decree
+// order. The result's to_decree_included is the last of them, or first - 1 if the piece is too
+// short to prove anything: then read more.
 LearnState MakeLogShipment(Decree first, Decree committed, LogPiece piece,
                            absl::Span<const MutationPtr> mutations);
 
-// Raw mutations back to back, all of `pid`; an error names what is wrong with the bytes.
+// Raw mutations, one behind the other without separators, all of `pid`. Takes any bytes. DataLoss
+// says what is wrong with them.
 absl::StatusOr<std::vector<MutationPtr>> ParseMutations(PartitionId pid, std::string_view bytes);
 
-// The versions that count of each decree in [first, last], in order: the largest ballot, of equal
-// ballots the later. Shorter than asked at the first decree that is missing.
+// The version that counts of each decree in [first, last], both inclusive, in order: the one with
+// the largest ballot, of equal ballots the later one. The result ends before the first decree that
+// is missing.
 std::vector<MutationPtr> NewestVersions(absl::Span<const MutationPtr> mutations, Decree first,
                                         Decree last);
 

@@ -8,7 +8,8 @@
 namespace arion {
 namespace {
 
-// Older versions prepare a mutation again without its time.
+// Whether two versions of a decree are one mutation. Older versions prepare a mutation again
+// without its time.
 bool SaysTheSame(const Mutation& a, const Mutation& b) {
   const bool is_time_known = a.timestamp_us != 0 && b.timestamp_us != 0;
   return (!is_time_known || a.timestamp_us == b.timestamp_us) && a.updates == b.updates;
@@ -19,10 +20,11 @@ bool SaysTheSame(const Mutation& a, const Mutation& b) {
 PrepareList::PrepareList(int64_t span_max, Decree committed)
     : span_max_(span_max), first_(committed + 1), committed_(committed), start_(committed) {
   CHECK_GT(span_max, 0);
+  CHECK_GE(committed, Decree(0));
 }
 
 PrepareList::Entry* PrepareList::Slot(Decree decree) {
-  // Below first_ it is a large number.
+  // Below first_ the difference is negative, and as a size_t larger than any list.
   const auto at = static_cast<size_t>(decree - first_);
   return at < slots_.size() ? &slots_[at] : nullptr;
 }
@@ -45,6 +47,7 @@ std::optional<Ballot> PrepareList::BallotOf(Decree decree) const {
 
 void PrepareList::MakeRoomFor(Decree decree) {
   while (decree - first_ >= span_max_ && first_ <= committed_) {
+    CHECK(!slots_.empty()) << "prepare_list/L2: a committed decree without a slot";
     slots_.pop_front();
     first_ = first_ + 1;
   }
@@ -55,8 +58,8 @@ PrepareList::PutVerdict PrepareList::Put(MutationPtr mutation, LogState log,
   CHECK(mutation != nullptr);
   const Decree decree = mutation->decree;
   if (decree <= committed_) return PutVerdict::kCommitted;
-  // Only a log replayed at start is trusted with more than the span; a new primary prepares all of
-  // it again.
+  // Only a log that is replayed at start may exceed the span: all of it may have been acknowledged,
+  // and a new primary prepares it again.
   const bool makes_longer = decree > last_prepared();
   if (makes_longer && log == LogState::kPending && decree - committed_ > span_max_)
     return PutVerdict::kTooFar;
@@ -65,7 +68,8 @@ PrepareList::PutVerdict PrepareList::Put(MutationPtr mutation, LogState log,
   if (old != nullptr && old->mutation->ballot < mutation->ballot &&
       !SaysTheSame(*old->mutation, *mutation))
     OverruleBehind(decree, old->mutation->ballot);
-  // The same once more: an older version's shared log and private log both hold it.
+  // The same version once more: the shared log and the private log of an older version both hold
+  // it.
   const bool stays_overruled =
       old != nullptr && old->mutation->ballot == mutation->ballot && old->is_overruled;
   MakeRoomFor(decree);
@@ -77,6 +81,7 @@ PrepareList::PutVerdict PrepareList::Put(MutationPtr mutation, LogState log,
 }
 
 void PrepareList::OverruleBehind(Decree decree, Ballot through) {
+  CHECK_GT(decree, committed_) << "prepare_list/L4: what is committed cannot be overruled";
   for (Decree d = decree + 1; d <= last_prepared(); ++d) {
     Entry* entry = Slot(d);
     if (entry->mutation != nullptr && entry->mutation->ballot <= through)
@@ -87,6 +92,8 @@ void PrepareList::OverruleBehind(Decree decree, Ballot through) {
 bool PrepareList::MarkLogged(Decree decree, uint64_t append_sequence) {
   Entry* entry = Slot(decree);
   if (entry == nullptr || entry->mutation == nullptr) return false;
+  // An append that was overtaken by another of the same decree makes nothing durable that the list
+  // still holds.
   if (entry->append_sequence != append_sequence || entry->log == LogState::kLogged) return false;
   entry->log = LogState::kLogged;
   return true;
@@ -97,6 +104,8 @@ std::vector<MutationPtr> PrepareList::CommitThrough(Decree through) {
   while (committed_ < through) {
     const Entry* next = Find(committed_ + 1);
     if (next == nullptr || next->log != LogState::kLogged) break;
+    // A smaller ballot behind a larger one is what a former primary prepared and the present one
+    // gave up. The version that counts is still to come.
     if (next->mutation->ballot < committed_ballot_) break;
     CHECK_EQ(next->mutation->decree, committed_ + 1) << "prepare_list/L2: another decree's slot";
     committed_ballot_ = next->mutation->ballot;
@@ -107,11 +116,12 @@ std::vector<MutationPtr> PrepareList::CommitThrough(Decree through) {
 }
 
 void PrepareList::Reset(Decree committed, Ballot ballot) {
+  CHECK_GE(committed, Decree(0));
   slots_.clear();
   first_ = committed + 1;
   committed_ = start_ = committed;
   start_ballot_ = ballot;
-  // The entry behind it came from elsewhere; what it was ordered under is not known here.
+  // What follows comes from elsewhere, and under which ballots that was ordered is not known here.
   committed_ballot_ = Ballot(0);
 }
 
@@ -123,7 +133,7 @@ Decree PrepareList::FirstMissing(Decree through) const {
 }
 
 Decree PrepareList::last_logged() const {
-  // Each step asks.
+  // Each step asks, so this looks at the slots directly.
   const auto first = static_cast<size_t>(committed_ + 1 - first_);
   const size_t end = slots_.size();
   size_t next = first;
@@ -133,6 +143,8 @@ Decree PrepareList::last_logged() const {
 
 void PrepareList::Check() const {
   CHECK_LE(committed_, last_prepared());
+  CHECK_GE(committed_, start_) << "prepare_list/L2: a committed decree was given up";
+  CHECK_GE(first_, Decree(1)) << "decrees begin at 1";
   CHECK_LE(first_, committed_ + 1) << "an uncommitted decree was let go";
   if (last_prepared() > committed_) {
     CHECK(slots_.back().mutation != nullptr) << "the newest slot is a hole";
