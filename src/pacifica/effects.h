@@ -1,10 +1,17 @@
 // Effects: what ReplicaCore::Step asks of its driver, each list possibly empty.
 //
-// Shapes    First `persist_ballot`: durable in .init-info before anything else of the same Effects
-//           *or of any later Step's* is carried out (effects queue behind it, in order). Then
-//           `restart_log`. Then everything else, in any order: no promise rests on it, except that
-//           `append` and `apply` keep the order of their elements across Steps. A message may be
-//           lost, repeated or reordered. What is in `dropped` is never answered: forget the token.
+// Order     1. `persist_ballot` and `persist_standing`: durable in .init-info before anything else
+//              of the same Effects, *or of any later Step's*, is carried out. Later effects queue
+//              behind them.
+//           2. `restart_log`, durable as well.
+//           3. Everything else, in any order: no promise rests on it. `append` and `apply` keep the
+//              order of their elements, also across Steps.
+// Messages  May be lost, repeated or reordered on their way. The core copes with all of it.
+// Answers   Each effect that says "-> X" is answered by exactly one event X (events.h). What is in
+//           `dropped` is never answered: the driver forgets the token and the caller's call times
+//           out.
+// Owners    Effects are values. The driver may move out of them; the core keeps no pointer into
+//           them. Mutations are shared and immutable.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -21,56 +28,65 @@
 
 namespace arion {
 
-// Append to the private log; answer with Logged{sequence} once durable. Sequences ascend by one.
+// Append to the private log -> Logged{sequence}, once it is durable or has failed for good.
+// Sequences rise by one with each append of a core, and begin at 1.
 struct LogAppend {
   uint64_t sequence = 0;
   MutationPtr mutation;
 };
 
-// The log so far is void, because the mutations up to `applied` came from the primary and not
-// through it. Durable first: .init-info with init_offset_in_private_log = the log's end and
-// init_durable_decree = applied, kept through every later rewrite (of the ballot too) until the
-// engine's own durable decree has reached it. The standing becomes kLearner with it. Then
-// PrivateLog::StartAnew(applied). Appends of earlier Effects come before, those of this and later
-// ones after.
+// Everything in the log so far is void, because the mutations up to `applied` came from the primary
+// and did not pass through it. The driver does two things, in this order:
+//   1. .init-info, durably: init_offset_in_private_log = the log's end, init_durable_decree =
+//      `applied`. Both are kept in every later rewrite (also in one for a ballot) until the
+//      engine's own durable decree has reached `applied`. The standing becomes kLearner in the same
+//      write.
+//   2. PrivateLog::StartAnew(applied).
+// Appends of earlier Effects come before both, those of this and of later Effects after both.
 struct RestartLog {
   Decree applied;
 };
 
-// ---- messages; `to` is a server's endpoint ----
+// ---- messages; `to` is a server's endpoint, `timeout` counts from the sending ----
 
-struct SendPrepare {  // -> PrepareAcked
+// -> PrepareAcked. The serial is the core's; it comes back in the event.
+struct SendPrepare {
   Endpoint to;
   uint64_t serial = 0;
   PrepareRequest request;
   absl::Duration timeout;
 };
-struct SendGroupCheck {  // -> GroupCheckAnswered
+// -> GroupCheckAnswered, which names the node and the ballot of the request.
+struct SendGroupCheck {
   Endpoint to;
   GroupCheckRequest request;
   absl::Duration timeout;
 };
-struct SendAddLearner {  // one way
+// An invitation to learn. One way: it is repeated by every group check.
+struct SendAddLearner {
   Endpoint to;
   GroupCheckRequest request;
 };
-struct SendRemove {  // one way
+// Tells a former member that it was removed. One way: if it is lost, a config sync tells the same.
+struct SendRemove {
   Endpoint to;
   ReplicaConfiguration config;
 };
-struct SendLearn {  // -> LearnAnswered
+// -> LearnAnswered. The driver fills in request.max_gced_decree.
+struct SendLearn {
   Endpoint to;
   uint64_t serial = 0;
-  LearnRequest request;  // max_gced_decree is left to the driver
+  LearnRequest request;
   absl::Duration timeout;
 };
-struct SendLearnCompletion {  // -> LearnCompletionAnswered
+// -> LearnCompletionAnswered.
+struct SendLearnCompletion {
   Endpoint to;
   GroupCheckResponse report;
   absl::Duration timeout;
 };
-// To the meta server in charge -> ConfigurationUpdateAnswered. `serial` 0: fire and forget, nobody
-// waits for the answer.
+// To the meta server in charge -> ConfigurationUpdateAnswered. With serial 0 nobody waits for the
+// answer, and the driver need not report it.
 struct SendConfigurationUpdate {
   uint64_t serial = 0;
   ConfigurationUpdateRequest request;
@@ -81,56 +97,73 @@ using Envelope = std::variant<SendPrepare, SendGroupCheck, SendAddLearner, SendR
 
 // ---- answers ----
 
+// The answer to a peer's request. `token` is the one that came with the request's event, and ends
+// with this.
 struct PeerReply {
   ReplyToken token = 0;
   std::variant<PrepareAck, GroupCheckResponse, LearnResponse, LearnNotifyResponse> body;
 };
 
-// To a learner whose missing mutations aren't in memory: complete response.state (and
-// base_local_dir) from the disk and send it. kLog: raw mutations in state.meta, by MakeLogShipment
-// (log_shipment.h) over PrivateLog::ReadFrom(first). kCheckpoint, or a log without `first`: a newest
-// checkpoint's files, made if none reaches `first`. Then Shipped. On failure: err =
-// kGetLearnStateFailed, and nothing was shipped.
+// The answer to a learner whose missing mutations are not in memory -> Shipped. The driver
+// completes response.state (and base_local_dir) from the disk and sends it. If it fails it sends
+// kGetLearnStateFailed instead, and reports nothing: nothing was shipped.
 struct ShipState {
-  enum class What { kLog, kCheckpoint };
+  enum class What {
+    // Raw mutations in state.meta, by MakeLogShipment (decrees/log_shipment.h) over
+    // PrivateLog::ReadFrom(first). If the log no longer holds `first`, a checkpoint instead.
+    kLog,
+    // The files of the newest checkpoint, of one made for this if none reaches `first`.
+    kCheckpoint,
+  };
   ReplyToken token = 0;
   What what = What::kLog;
-  Decree first;      // the learner has everything below
-  Decree committed;  // nothing beyond counts as committed
+  // The first decree that the learner lacks.
+  Decree first;
+  // The primary's committed point: nothing beyond it counts as committed.
+  Decree committed;
   LearnResponse response;
 };
 
-// kOk: committed and applied under `decree`. kTimeout: the outcome is unknown. Anything else:
-// nothing was written.
+// The end of a client's write. kOk: committed and applied here under `decree`. kTimeout: the
+// outcome is unknown, the write may yet be committed. Anything else: nothing was written. Without
+// kOk `decree` is kInvalidDecree.
 struct ClientReply {
   ClientToken token = 0;
   ErrorCode err = ErrorCode::kOk;
   Decree decree;
 };
 
-// ---- work of a learner, one at a time, answered by LearnerWorkDone ----
-
+// Work that a learner's driver does beside the strand -> LearnerWorkDone. At most one piece is
+// under way.
 struct LearnerWork {
   enum class What {
-    // Of these two the standing becomes kLearner, durable before the content changes.
-    kInstallCheckpoint,  // copy response.state.files from response.learnee, make them the engine's
-                         // content (in steps that a crash anywhere survives; the private log's old
-                         // content must not be replayed over it: void it)
-    kDiscard,  // the engine's content is from a lost history: set it aside, start empty at decree
-               // 0, void the log
-    kFlush,    // make everything applied so far survive a crash
-    // Two steps of LT_LOG with files; neither changes what is held. First: copy
-    // response.state.files from response.learnee. Then, while LearnerWorkDone::has_more: read on
-    // in them, the next piece of what counts (learned_log.h).
+    // Copy response.state.files from response.learnee and make them the engine's content, in steps
+    // that a crash anywhere survives. The standing becomes kLearner, durably, before the content
+    // changes. The private log's old content must never be replayed over the new one: it is made
+    // void.
+    kInstallCheckpoint,
+    // The engine's content is of a history that the group never committed: set it aside, start
+    // empty at decree 0, make the log void. The standing becomes kLearner first, as above.
+    kDiscard,
+    // Make everything that was applied so far survive a crash.
+    kFlush,
+    // Copy the log files in response.state.files from response.learnee. Nothing that is held
+    // changes.
     kCopyLog,
+    // Read on in the files that kCopyLog brought, and give back the next piece of what counts
+    // (decrees/learned_log.h). Asked for as long as LearnerWorkDone::has_more is true.
     kReadLog,
   };
   uint64_t serial = 0;
   What what = What::kFlush;
-  LearnResponse response;  // kInstallCheckpoint and kCopyLog only
-  LogTerms log;            // kCopyLog only
+  // The primary's answer. Set for kInstallCheckpoint and kCopyLog only.
+  LearnResponse response;
+  // What may be taken from the log files. Set for kCopyLog only.
+  LogTerms log;
 };
 
+// A change of role or ballot that has happened. For the text log and the metrics; it asks for
+// nothing.
 struct RoleChange {
   PartitionStatus from = PartitionStatus::kInactive;
   PartitionStatus to = PartitionStatus::kInactive;
@@ -138,22 +171,26 @@ struct RoleChange {
   std::string why;
 };
 
-// What the replica's state is worth, kept in .init-info. From the first that learning changes of it
-// (a piece of log, a checkpoint, RestartLog; the invitation, if it held nothing) it is a learner's:
-// it may lack what the group committed, whatever its ballots say; after a crash such a replica may
-// only learn (RecoveredState::inactivity).
+// What the replica's state is worth; kept in .init-info. A state is a learner's from the first that
+// learning changes of it: a piece of log, a checkpoint, RestartLog. If the replica held nothing,
+// from the invitation on. Such a state may lack what the group committed, whatever its ballots say.
+// So after a crash the replica may only learn (RecoveredState::inactivity). It becomes a member's
+// again when the replica becomes a member.
 enum class Standing { kMember, kLearner };
 
+// Everything one Step asks for. The order in which to carry it out is stated at the top of this
+// file.
 struct Effects {
   std::optional<Ballot> persist_ballot;
-  std::optional<Standing> persist_standing;  // together with persist_ballot, by the same rule
+  std::optional<Standing> persist_standing;
   std::optional<RestartLog> restart_log;
-  // The steps above come before all others, and wait for the disk.
+  // Whether something must be durable before the rest may be carried out.
   bool HasFirstSteps() const { return persist_ballot || persist_standing || restart_log; }
 
   std::vector<LogAppend> append;
-  std::vector<MutationPtr>
-      apply;  // consecutive decrees; answered by Applied (one for several may be enough)
+  // Committed mutations for the engine, of consecutive decrees -> Applied. One Applied may answer
+  // several.
+  std::vector<MutationPtr> apply;
   std::vector<Envelope> send;
   std::vector<PeerReply> replies;
   std::vector<ShipState> ship;
@@ -161,10 +198,16 @@ struct Effects {
   std::vector<ClientReply> client_replies;
   std::optional<LearnerWork> learner_work;
 
-  std::vector<RoleChange> role_changes;  // for the log
-  // The replica shall be closed: kSetAside after a local fault (no event may follow), kForget when
-  // meta does not want it any more (the directory stays until meta lists it as garbage).
-  enum class Close { kNo, kSetAside, kForget };
+  std::vector<RoleChange> role_changes;
+  // The driver closes the replica. No event may follow kSetAside.
+  enum class Close {
+    kNo,
+    // After a local fault: the directory is set aside.
+    kSetAside,
+    // The meta server does not want the replica any more. Its directory stays until the meta server
+    // lists it as garbage.
+    kForget,
+  };
   Close close = Close::kNo;
   std::string close_why;
 };

@@ -9,12 +9,16 @@
 namespace arion {
 namespace {
 
+// One lost answer may be the network's. The second in a row is the node's.
 constexpr int kLostAnswersMax = 1;
+// How soon the group is checked again while a member lacks disk space.
 constexpr absl::Duration kFullMemberInterval = absl::Seconds(2);
 
 }  // namespace
 
 void GroupCheck::Begin() {
+  CHECK(s_.role == PartitionStatus::kPrimary) << "only a primary has a group";
+  // What was lost under the former ballot says nothing of this one.
   lost_.clear();
   notice_ = Instant::InfiniteFuture();
   SendAll();
@@ -37,6 +41,7 @@ void GroupCheck::Check() const {
 void GroupCheck::Send(Endpoint to, PartitionStatus role, int64_t signature) {
   CHECK(s_.role == PartitionStatus::kPrimary);
   CHECK(to.IsValid() && to != s_.options.self) << to;
+  CHECK_EQ(role == PartitionStatus::kSecondary, signature == 0) << "a session is a learner's";
   SendGroupCheck send;
   send.to = to;
   send.request.app = s_.app;
@@ -44,7 +49,9 @@ void GroupCheck::Send(Endpoint to, PartitionStatus role, int64_t signature) {
   send.request.config = s_.ConfigurationFor(role, signature);
   send.request.last_committed_decree = s_.list.last_committed();
   send.request.config.committed_ballot = s_.list.BallotOf(s_.list.last_committed());
+  // Older versions ship up to this decree to another cluster. Nothing is duplicated here.
   send.request.confirmed_decree = -1;
+  // Before the roll call is over the primary does not know what its term begins with.
   if (primary_.IsOpen()) send.request.last_prepared_decree = s_.list.last_prepared();
   if (!primary_.IsOpen() && role == PartitionStatus::kSecondary)
     send.request.committed_decree = std::exchange(send.request.last_committed_decree, Decree(0));
@@ -53,6 +60,8 @@ void GroupCheck::Send(Endpoint to, PartitionStatus role, int64_t signature) {
 }
 
 void GroupCheck::SendAll() {
+  CHECK_LE(primary_.told_committed(), s_.list.last_committed())
+      << "replica_core/P3: more was told than is committed";
   next_ = s_.now + s_.options.group_check_interval;
   notice_ = Instant::InfiniteFuture();
   for (Endpoint node : s_.configuration.secondaries) Send(node, PartitionStatus::kSecondary, 0);
@@ -62,6 +71,8 @@ void GroupCheck::SendAll() {
   primary_.NoteTold(s_.list.last_committed());
 }
 
+// A committed point that no mutation has told. While mutations are under way the next one tells it,
+// so only an idle primary has to.
 bool GroupCheck::IsUntold() const {
   return s_.list.last_committed() > primary_.told_committed() &&
          s_.list.last_committed() == s_.list.last_prepared() &&
@@ -69,6 +80,7 @@ bool GroupCheck::IsUntold() const {
 }
 
 void GroupCheck::Watch() {
+  CHECK(s_.role == PartitionStatus::kPrimary) << "only a primary has a group";
   if (!IsUntold()) {
     notice_ = Instant::InfiniteFuture();
   } else if (notice_ == Instant::InfiniteFuture()) {
@@ -95,6 +107,8 @@ GroupCheck::Verdict GroupCheck::OnAnswer(const GroupCheckAnswered& answer) {
     return Verdict::kFine;
   }
   const Verdict failed = is_secondary ? Verdict::kMemberFailed : Verdict::kLearnerFailed;
+  CHECK(!is_secondary || session == nullptr) << "invariants/R6: " << answer.from;
+  // Lost: nothing is known of the node. Any other error counts as its answer.
   if (answer.rpc == ErrorCode::kTimeout || answer.rpc == ErrorCode::kNetworkFailure) {
     if (++lost_[answer.from] > kLostAnswersMax) return failed;
     is_secondary ? Send(answer.from, PartitionStatus::kSecondary, 0)
@@ -103,7 +117,7 @@ GroupCheck::Verdict GroupCheck::OnAnswer(const GroupCheckAnswered& answer) {
   }
   lost_.erase(answer.from);
   if (answer.rpc != ErrorCode::kOk || answer.response.err != ErrorCode::kOk) return failed;
-  // Writes are refused while a member lacks space: its recovery is not to be missed for long.
+  // Writes are refused while a member lacks space, so its recovery must be noticed soon.
   if (answer.response.disk_status == DiskStatus::kSpaceInsufficient)
     next_ = std::min(next_, s_.now + kFullMemberInterval);
   if (session != nullptr && sessions_.IsIdle(*session, answer.response)) return failed;

@@ -8,6 +8,7 @@
 namespace arion {
 
 void CheckLadder(const Watermarks& marks) {
+  CHECK_GE(marks.last_durable, Decree(0)) << "invariants/R1";
   CHECK_LE(marks.last_durable, marks.last_applied) << "invariants/R1";
   CHECK_LE(marks.last_applied, marks.last_committed) << "invariants/R1";
   CHECK_LE(marks.last_committed, marks.last_logged) << "invariants/R1";
@@ -18,10 +19,13 @@ void CheckRise(const Watermarks& before, const Watermarks& after) {
   CHECK_LE(before.ballot, after.ballot) << "invariants/R3";
   CHECK(before.role != PartitionStatus::kError || after.role == PartitionStatus::kError)
       << "replica_core/P5: a failed replica takes a role again";
+  CHECK_LE(before.learner_restarts, after.learner_restarts) << "invariants/R3";
+  // A state from elsewhere took the place of the own one: its watermarks are another history's.
   if (before.learner_restarts != after.learner_restarts) return;
   CHECK_LE(before.last_durable, after.last_durable) << "invariants/R3";
   CHECK_LE(before.last_applied, after.last_applied) << "invariants/R3";
   CHECK_LE(before.last_committed, after.last_committed) << "invariants/R3";
+  // A new ballot may give up what was prepared under the old one and never committed.
   if (before.ballot == after.ballot) {
     CHECK_LE(before.last_prepared, after.last_prepared) << "invariants/R3";
   }
@@ -31,11 +35,14 @@ void CheckMembers(const PartitionConfiguration& configuration) {
   std::set<Endpoint> members;
   if (configuration.primary.IsValid()) members.insert(configuration.primary);
   for (Endpoint secondary : configuration.secondaries) {
+    CHECK(secondary.IsValid()) << "invariants/R6: a member without an address";
     CHECK(members.insert(secondary).second)
         << "invariants/R6: " << secondary << " is a member twice";
   }
 }
 
+// A primary's own list has no hole, unlike a member's: it made every entry itself, or filled the
+// hole when its term began.
 void CheckTerm(const PrepareList& list, Ballot ballot) {
   for (Decree d = list.last_committed() + 1; d <= list.last_prepared(); ++d) {
     const PrepareList::Entry* entry = list.Find(d);

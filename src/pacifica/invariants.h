@@ -44,23 +44,45 @@
 
 namespace arion {
 
+// How far one replica is, and as what: the numbers that the invariants compare. All are inclusive:
+// a watermark of 12 has decree 12. They start at the decree that the engine had when the replica
+// was opened.
 struct Watermarks {
   PartitionStatus role = PartitionStatus::kInactive;
   Ballot ballot;
+  // The engine would stand here after a crash, without the log.
   Decree last_durable;
+  // The engine has it.
   Decree last_applied;
+  // Every member has logged it, as far as this replica knows.
   Decree last_committed;
-  Decree last_logged;  // everything in (committed, last_logged] is in the own log, without a hole
+  // Everything in (last_committed, last_logged] is in the own log, without a hole.
+  Decree last_logged;
+  // The largest decree in the prepare list.
   Decree last_prepared;
-  int64_t learner_restarts =
-      0;  // how often the replica took a state from elsewhere in place of its own
+  // How often the replica took a state from elsewhere in place of its own. When this rises the
+  // other watermarks may fall.
+  int64_t learner_restarts = 0;
 };
 
-void CheckLadder(const Watermarks& marks);                          // invariants/R1
-void CheckRise(const Watermarks& before, const Watermarks& after);  // invariants/R3
-void CheckMembers(const PartitionConfiguration& configuration);     // invariants/R6
-void CheckTerm(const PrepareList& list, Ballot ballot);             // invariants/R9, of a primary
-void CheckStanding(PartitionStatus role, LearnerStatus phase, Standing standing);  // invariants/R10
-void CheckGap(LearnerStatus phase, Decree last_durable, Decree gap_end);           // invariants/R10
+// Each function stops the process if its invariant is broken, and prints the invariant's tag. They
+// look at their arguments only, so tests and the simulator may call them on any state. Cheap enough
+// for every step: all are O(1), except CheckMembers (members of one partition) and CheckTerm
+// (mutations under way).
+
+// invariants/R1, of one state.
+void CheckLadder(const Watermarks& marks);
+// invariants/R3, and the part of replica_core/P5 that a role shows, of two states of one replica in
+// the order in which they were.
+void CheckRise(const Watermarks& before, const Watermarks& after);
+// invariants/R6, of the members alone: that no learner is a member is checked where sessions are
+// known.
+void CheckMembers(const PartitionConfiguration& configuration);
+// invariants/R2 and invariants/R9, of a primary whose term is open under `ballot`.
+void CheckTerm(const PrepareList& list, Ballot ballot);
+// invariants/R10, of a replica in `role`. `phase` is kInvalid for one that does not learn.
+void CheckStanding(PartitionStatus role, LearnerStatus phase, Standing standing);
+// invariants/R10, of a learner whose log lacks everything up to `gap_end`, inclusive.
+void CheckGap(LearnerStatus phase, Decree last_durable, Decree gap_end);
 
 }  // namespace arion

@@ -14,9 +14,11 @@
 namespace arion {
 namespace {
 
+// So many in a row are tolerated. The next one ends the session.
 constexpr int kLostRoundsMax = 3;
 constexpr int kVainCopiesMax = 3;
 
+// Whether a primary can have come to these numbers. Nothing is counted on from them before that.
 bool IsPossible(const LearnResponse& response) {
   const Decree start = response.prepare_start_decree;
   return IsPossible(response.config.ballot) && IsPossible(response.last_committed_decree) &&
@@ -24,7 +26,7 @@ bool IsPossible(const LearnResponse& response) {
          IsPossible(response.state.to_decree_included);
 }
 
-// As one primary committed it: ballots never fall, nor go beyond its own.
+// Whether one primary can have committed these: their ballots never fall, nor go beyond its own.
 bool IsHistory(const std::vector<MutationPtr>& mutations, Ballot ballot) {
   Ballot last(0);
   for (const MutationPtr& m : mutations) {
@@ -34,6 +36,7 @@ bool IsHistory(const std::vector<MutationPtr>& mutations, Ballot ballot) {
   return true;
 }
 
+// The primary cannot answer now, but will: the round is repeated within the session.
 bool IsNotReadyYet(ErrorCode err) {
   return err == ErrorCode::kInactiveState || err == ErrorCode::kInconsistentState ||
          err == ErrorCode::kTryAgain;
@@ -46,13 +49,14 @@ GroupCheckResponse Learner::Report() const {
   report.pid = s_.options.pid;
   report.last_committed_decree_in_app = s_.last_applied;
   report.last_committed_decree_in_prepare_list = s_.list.last_committed();
-  // A copy of a former session can't be stopped, and what it brings will count.
+  // A copy of a former session cannot be stopped, and what it brings will count.
   const bool ends_a_copy = s_.role == PartitionStatus::kPotentialSecondary && HasWork() &&
                            phase_ == LearnerStatus::kInvalid;
   report.learner_status = ends_a_copy ? LearnerStatus::kWithoutPrepare : phase_;
   report.learner_signature = signature_;
   report.node = s_.options.self;
   report.last_prepared_decree = s_.list.last_prepared();
+  // A learner's state may lack what the group committed, so its ballots must not be compared.
   report.last_mutation_ballot =
       s_.standing == Standing::kLearner ? kInvalidBallot : s_.last_mutation_ballot;
   return report;
@@ -93,13 +97,14 @@ void Learner::OnInvitation(int64_t signature) {
     return;
   }
   if (signature != signature_) {
-    // A copy under way can't be stopped; the primary asks again.
+    // A copy under way cannot be stopped; the primary asks again.
     if (HasWork()) return;
     Abort();
     signature_ = signature;
     failed_ = 0;
     phase_ = LearnerStatus::kWithoutPrepare;
-    // A former member's state stays one until learning changes it: the group may yet need it.
+    // A former member's state stays a member's until learning changes it: the group may yet need
+    // it.
     if (s_.HoldsNothing()) s_.MarkAsLearner();
     // Nothing of the old list commits any more: the engine must stand still between rounds.
     secondary_.Restart(Decree(0));
@@ -113,6 +118,7 @@ void Learner::OnInvitation(int64_t signature) {
 
 void Learner::Proceed() {
   if (signature_ == 0 || HasWork()) return;
+  CHECK(s_.role == PartitionStatus::kPotentialSecondary) << "a session of no learner";
   const bool due = retry_at_ <= s_.now;
   if (due) retry_at_ = Instant::InfiniteFuture();
   switch (phase_) {
@@ -127,6 +133,7 @@ void Learner::Proceed() {
       }
       return;
     case LearnerStatus::kWithPrepare:
+      // What LT_CACHE brought must be committed and applied before a flush can make it durable.
       if (s_.list.last_committed() < prepare_start_ - 1 || s_.last_applied < prepare_start_ - 1)
         return;
       if (s_.last_durable < gap_end_) {
@@ -146,6 +153,9 @@ void Learner::Proceed() {
 
 void Learner::SendRound() {
   CHECK(s_.primary.IsValid() && s_.primary != s_.options.self) << "who would answer?";
+  CHECK_NE(signature_, 0) << "a round of no session";
+  CHECK_EQ(round_serial_, 0u) << "two rounds at once";
+  CHECK(phase_ == LearnerStatus::kWithoutPrepare) << "a round, though the gap is closed";
   ++s_.counters.learn_rounds;
   asked_ = absl::StrCat(s_.primary.ToString(), " was asked for what follows decree ",
                         s_.last_applied.value());
@@ -161,6 +171,8 @@ void Learner::SendRound() {
 }
 
 void Learner::SendCompletion() {
+  CHECK(phase_ == LearnerStatus::kSucceeded) << "invariants/R10: it has not everything";
+  CHECK_GE(s_.last_durable, gap_end_) << "invariants/R10: what was learned is not durable";
   retry_at_ = s_.now + s_.options.learn_retry_delay;
   asked_ = absl::StrCat(s_.primary.ToString(), " was told that all below decree ",
                         prepare_start_.value(), " is here");
@@ -171,6 +183,8 @@ void Learner::StartWork(LearnerWork::What what, const LearnResponse& response) {
   CHECK_NE(signature_, 0) << "work for no session";
   CHECK(!HasWork());
   CHECK(!s_.effects.learner_work.has_value());
+  CHECK_EQ(round_serial_, 0u) << "a round and a piece of work at once";
+  CHECK(s_.role == PartitionStatus::kPotentialSecondary) << "work for no learner";
   work_serial_ = s_.next_serial++;
   work_ = what;
   s_.effects.learner_work = LearnerWork{work_serial_, what, response};
@@ -179,6 +193,7 @@ void Learner::StartWork(LearnerWork::What what, const LearnResponse& response) {
 void Learner::RetryLater() { retry_at_ = s_.now + s_.options.learn_retry_delay; }
 
 Learner::Verdict Learner::Fail(std::string_view why) {
+  CHECK_NE(signature_, 0) << "no session has failed";
   failed_ = signature_;
   failure_ = absl::StrCat(asked_, ": ", Text(why));
   Abort();
@@ -209,6 +224,7 @@ Learner::Verdict Learner::OnAnswer(const LearnAnswered& answer) {
   const ErrorCode err = answer.rpc != ErrorCode::kOk ? answer.rpc : response.err;
   if (err == ErrorCode::kOk && !IsPossible(response))
     return Refuse("its answer says numbers that nobody reaches");
+  // The round stays open: the caller adopts the ballot and hands the same answer in again.
   if (err == ErrorCode::kOk && response.config.ballot > s_.ballot) return Verdict::kAdoptBallot;
   round_serial_ = 0;
   if (answer.rpc != ErrorCode::kOk) {
@@ -229,8 +245,10 @@ Learner::Verdict Learner::OnAnswer(const LearnAnswered& answer) {
     return Verdict::kFine;
   }
   CHECK(!s_.AppliesPending()) << "a round starts where the engine stands still";
+  CHECK(phase_ == LearnerStatus::kWithoutPrepare) << "a round, though the gap is closed";
   if (response.last_committed_decree < s_.last_applied) {
-    // What stands here was never committed by this group.
+    // The engine has applied more than this group has committed: that history was never the
+    // group's.
     StartWork(LearnerWork::What::kDiscard, {});
     return Verdict::kFine;
   }
@@ -259,6 +277,8 @@ Learner::Verdict Learner::TakeCache(const LearnResponse& response) {
   if (!IsHistory(mutations, s_.ballot) || count != last - s_.last_applied)
     return Refuse(absl::StrCat("no history up to decree ", last.value(), ": ", count,
                                " mutations, or ballots that fall"));
+  // An older primary sends each prepare once a session. If this replica took some before it lost
+  // its role, and forgot them, nobody would notice that they are missing.
   if (!response.prepares_all_after.value_or(false) &&
       (response.last_committed_decree > last || MayHaveTakenPrepares(last + 1))) {
     doubted_ = signature_;
@@ -266,8 +286,9 @@ Learner::Verdict Learner::TakeCache(const LearnResponse& response) {
         "this replica may have acknowledged, before it began anew, what the session does not "
         "bring again; it waits for another");
   }
-  // The primary's list may hold more than this one's, and a whole window of prepares follows while
-  // none of these is committed here: what leaves no room for it is taken like a piece of log.
+  // The primary's list may hold more than this one's, and a whole window of prepares follows before
+  // any of these is committed here. What leaves no room for that window is taken like a piece of
+  // log.
   const int64_t room = s_.options.prepare_list_span_max - s_.options.mutations_in_flight_max;
   const auto rest = mutations.end() - std::min(count, room);
   if (rest != mutations.begin()) s_.HandOver({mutations.begin(), rest});
@@ -281,13 +302,15 @@ Learner::Verdict Learner::TakeCache(const LearnResponse& response) {
     const PrepareList::PutVerdict verdict = s_.Append(m);
     CHECK(verdict == PrepareList::PutVerdict::kStored) << "an empty list has room";
   }
+  CHECK_EQ(s_.list.last_committed(), gap_end_) << "the list begins behind the gap";
+  CHECK_EQ(s_.list.last_prepared(), last) << "invariants/R8: the first prepare would leave a hole";
   phase_ = LearnerStatus::kWithPrepare;
   Proceed();
   return Verdict::kFine;
 }
 
-// A session that began after the doubted one brings all. What this replica holds from before the
-// session is of smaller ballots: its signature begins with the primary's then.
+// A session that began after the doubted one brings everything. What this replica holds from before
+// the session is of smaller ballots: a signature begins with the ballot that its primary had then.
 bool Learner::MayHaveTakenPrepares(Decree from) const {
   if (doubted_ != 0 && signature_ > doubted_) return false;
   const Ballot began(signature_ >> 32);
@@ -299,6 +322,7 @@ bool Learner::MayHaveTakenPrepares(Decree from) const {
 }
 
 Learner::Verdict Learner::TakeLog(const LearnResponse& response) {
+  // Only LT_CACHE begins prepares: between this piece and what is in memory there may be a gap.
   if (response.prepare_start_decree != kInvalidDecree)
     return Refuse("it begins to prepare with a piece of its log");
   if (!response.state.files.empty()) return TakeLogFiles(response);
@@ -359,9 +383,11 @@ Learner::Verdict Learner::OnWorkDone(const LearnerWorkDone& done) {
   if (done.result == LearnerWorkDone::Result::kRemoteFailed)
     return signature_ == 0 ? Verdict::kFine : Fail(done.why);
   if (work_ == LearnerWork::What::kFlush) {
+    CHECK_GE(done.durable, Decree(0));
     s_.last_durable = std::max(s_.last_durable, std::min(done.durable, s_.last_applied));
     if (signature_ != 0 && s_.last_durable < gap_end_) RetryLater();
   } else {
+    // The engine's content was replaced, whether the session goes on or not.
     vain_copies_ = 0;
     s_.JumpTo(done.applied);
     s_.last_durable = std::min(done.durable, done.applied);
@@ -395,12 +421,12 @@ Learner::Verdict Learner::OnCompletionAnswered(const LearnCompletionAnswered& an
     ++s_.counters.stale_messages;
     return Verdict::kFine;
   }
-  if (answer.rpc != ErrorCode::kOk || IsNotReadyYet(answer.response.err))
-    return Verdict::kFine;  // the retry is set
+  // SendCompletion has set the time of the next report.
+  if (answer.rpc != ErrorCode::kOk || IsNotReadyYet(answer.response.err)) return Verdict::kFine;
   if (answer.response.err != ErrorCode::kOk)
     return Fail(absl::StrCat("it answered ", Text(ErrorCodeName(answer.response.err))));
   if (answer.response.signature != signature_) return Fail("it answers another session");
-  // The primary knows; its next ballot, or its next group check, says how it went.
+  // The primary knows. Its next ballot, or its next group check, says how it went.
   retry_at_ = Instant::InfiniteFuture();
   return Verdict::kFine;
 }

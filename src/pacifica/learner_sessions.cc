@@ -9,12 +9,16 @@
 namespace arion {
 namespace {
 
+// A copy that fails this often in a row will not succeed the next time.
 constexpr int kVainRoundsMax = 10;
 
 }  // namespace
 
 void LearnerSessions::BeginTerm() {
   const auto first = static_cast<int64_t>(static_cast<uint64_t>(s_.ballot.value()) << 32 | 1);
+  // A signature has the ballot in its upper half and a count in its lower one, so it is given once
+  // only, across processes too: a process never leads under a ballot that another one led. The
+  // first session gets 2.
   last_signature_ = std::max(last_signature_, first);
   std::erase_if(sessions_,
                 [this](const auto& entry) { return s_.configuration.IsMember(entry.first); });
@@ -26,6 +30,7 @@ const LearnerSessions::Session& LearnerSessions::Register(Endpoint node) {
   Session& session = sessions_[node];
   if (session.signature == 0) {
     session.signature = ++last_signature_;
+    CHECK_NE(session.signature, 0) << "0 names no session";
     session.moved_at = s_.now;
   }
   return session;
@@ -37,7 +42,9 @@ const LearnerSessions::Session* LearnerSessions::Find(Endpoint node) const {
 }
 
 void LearnerSessions::NoteSent(Endpoint node, Decree decree) {
-  Session& session = sessions_.at(node);
+  const auto found = sessions_.find(node);
+  CHECK(found != sessions_.end()) << node << " is no learner";
+  Session& session = found->second;
   CHECK(session.TakesPrepare(decree))
       << "invariants/R8: " << node << " is sent " << decree << " uninvited";
   CHECK_LE(decree, session.sent_through + 1)
@@ -48,6 +55,9 @@ void LearnerSessions::NoteSent(Endpoint node, Decree decree) {
 void LearnerSessions::Check(Decree last_prepared) const {
   for (const auto& [node, session] : sessions_) {
     CHECK_NE(session.signature, 0) << node;
+    CHECK_LE(session.signature, last_signature_) << node << ": a name that was not given out";
+    CHECK(node != s_.options.self) << "it learns from itself";
+    CHECK_GE(session.vain_rounds, 0) << node;
     CHECK_LE(session.asked, session.furthest) << node;
     CHECK_LE(session.vain_rounds, kVainRoundsMax) << node << " should have been given up";
     CHECK(session.moved_at <= s_.now) << node;
@@ -62,6 +72,7 @@ void LearnerSessions::Check(Decree last_prepared) const {
 }
 
 Decree LearnerSessions::StartOf(const LearnRequest& request) const {
+  // More than is prepared here was never committed by this group, and a negative number by nobody.
   const Decree applied = request.last_committed_decree_in_app;
   if (applied < Decree(0) || applied > s_.list.last_prepared()) return Decree(1);
   return applied + 1;
@@ -74,6 +85,7 @@ Decree LearnerSessions::FirstLogDecreeNeeded() const {
   for (const auto& [node, session] : sessions_) {
     if (session.log_first != kInvalidDecree) needed = std::min(needed, session.log_first);
   }
+  CHECK_GE(needed, Decree(1)) << "decrees begin at 1";
   return needed;
 }
 
@@ -92,12 +104,15 @@ std::optional<Endpoint> LearnerSessions::WhoGivesPlace() const {
 }
 
 bool LearnerSessions::IsIdle(const Session& session, const GroupCheckResponse& answer) const {
-  // Who is loading, or has no lease, says nothing of itself.
+  // A node that is loading, or has no lease, answers with an empty pid: it says nothing of itself.
   return answer.pid == s_.options.pid && answer.learner_status == LearnerStatus::kInvalid &&
          s_.now - session.moved_at >= s_.options.learner_patience;
 }
 
+// The learner asks from `start` on. If that is no further than before although it was given
+// something, the answer was in vain.
 void LearnerSessions::NoteRound(Decree start, Session& session) const {
+  CHECK_GE(start, Decree(1)) << "decrees begin at 1";
   if (start > session.furthest) {
     session.furthest = start;
     session.vain_rounds = 0;
@@ -118,6 +133,8 @@ void LearnerSessions::OnShipped(const Shipped& event) {
   if (it == sessions_.end()) return;
   Session& session = it->second;
   session.shipping.reset();
+  // The log's end, or the newest checkpoint, may lie before what was asked for: then nothing was
+  // given.
   session.was_given = event.through >= session.asked;
   if (event.type != LearnType::kApp) return;
   session.is_at_copy = session.was_given;
@@ -131,6 +148,25 @@ LearnResponse LearnerSessions::AnswerTo(Decree start) const {
   response.prepare_start_decree = kInvalidDecree;
   response.learnee = s_.options.self;
   response.state.learn_start_decree = start;
+  return response;
+}
+
+// LT_CACHE: everything from `start` to the committed point, out of memory. What is prepared behind
+// that the learner gets as prepares from now on.
+LearnResponse LearnerSessions::GiveCache(Decree start, Session& session) const {
+  session.prepare_start = s_.list.last_committed() + 1;
+  session.sent_through = s_.list.last_committed();
+  session.was_given = true;
+  CHECK_LE(start, session.prepare_start) << "invariants/R8: a gap before the first prepare";
+  LearnResponse response = AnswerTo(start);
+  response.type = LearnType::kCache;
+  response.prepare_start_decree = session.prepare_start;
+  response.prepares_all_after = true;
+  for (Decree d = start; d < session.prepare_start; ++d) {
+    const PrepareList::Entry* entry = s_.list.Find(d);
+    CHECK(entry != nullptr) << "committed decrees have no hole";
+    AppendMutation(*entry->mutation, -1, &response.state.meta.bytes);
+  }
   return response;
 }
 
@@ -161,7 +197,8 @@ LearnerSessions::Consequence LearnerSessions::Answer(const LearnReceived& event)
   }
   const Decree start = StartOf(request);
   if (start > s_.list.last_committed() + 1) {
-    // It applied what is prepared but not yet committed here: the fate of that is decided first.
+    // It has applied what is prepared and not yet committed here. The fate of that is decided
+    // first.
     refusal.err = ErrorCode::kInconsistentState;
     s_.Reply(event.token, std::move(refusal));
     return Consequence::kNone;
@@ -173,22 +210,12 @@ LearnerSessions::Consequence LearnerSessions::Answer(const LearnReceived& event)
     s_.Reply(event.token, std::move(refusal));
     return Consequence::kEnd;
   }
-  LearnResponse response = AnswerTo(start);
   if (CacheCovers(start)) {
-    session.prepare_start = s_.list.last_committed() + 1;
-    session.sent_through = s_.list.last_committed();
-    session.was_given = true;
-    response.type = LearnType::kCache;
-    response.prepare_start_decree = session.prepare_start;
-    response.prepares_all_after = true;
-    for (Decree d = start; d < session.prepare_start; ++d) {
-      const PrepareList::Entry* entry = s_.list.Find(d);
-      CHECK(entry != nullptr) << "committed decrees have no hole";
-      AppendMutation(*entry->mutation, -1, &response.state.meta.bytes);
-    }
-    s_.Reply(event.token, std::move(response));
+    s_.Reply(event.token, GiveCache(start, session));
     return Consequence::kSendTail;
   }
+  LearnResponse response = AnswerTo(start);
+  // It lacks more than memory holds: until it has caught up no prepare can be of use to it.
   const bool took_prepares = session.prepare_start != kInvalidDecree;
   session.prepare_start = kInvalidDecree;
   const bool by_log = event.log_coverage == LogCoverage::kCovered;

@@ -1,16 +1,18 @@
-// LearnerSessions: a primary's learners, and what it hands each of them next
-// (pacifica/PROTOCOL.md 9).
+// LearnerSessions: a primary's learners, and what it hands each of them next (pacifica/PROTOCOL.md
+// 9).
 //
-// Shapes    A session is named by its signature; every answer out of memory (LT_CACHE) decides anew
+// Shapes    A session is named by its signature. Every answer out of memory (LT_CACHE) decides anew
 //           from which decree on the learner gets prepares: a learner asks again only when the
 //           former answer did not reach it.
-//           Who asks again for what it was given asked in vain: a copy failed, or an answer was
-//           lost. A session that failed so, or that gets nowhere though it is not at a copy, gives
-//           its place when another learner is wanted; it ends when it did so too often, or when its
-//           node, though it answers, does not learn. A copy is not hurried: nobody sees its bytes.
-//           What a learner asked for is either still being made ready or given, never both.
+//           A learner that asks again for what it was given has asked in vain: its copy failed, or
+//           the answer was lost. Such a session, and one that gets nowhere although it copies no
+//           checkpoint, gives its place when another learner is wanted. It ends when it has asked
+//           in vain too often, or when its node answers but does not learn. A copy is not hurried,
+//           because nobody here sees its bytes. What a learner asked for is either still being made
+//           ready or given, never both.
+// Threads   Strand-bound, as all of the core.
 // Promises  A learner that was sent decree d was sent every decree in [prepare_start, d], and was
-//           given what lies below.
+//           given what lies below (invariants/R8).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -22,63 +24,94 @@
 
 namespace arion {
 
+// The state outlives it. Sessions belong to a term: they survive a change of ballot under the same
+// primary, and are cleared when it leads no more.
+//
+//   sessions.BeginTerm();   // a configuration names this replica as primary
+//   const int64_t signature = sessions.Register(node).signature;
+//   const auto consequence = sessions.Answer(event);
+//   if (consequence == LearnerSessions::Consequence::kSendTail) primary.SendTailTo(node);
 class LearnerSessions {
  public:
   explicit LearnerSessions(ReplicaState& state) : s_(state) {}
 
+  // What the primary knows of one learner. Decrees are inclusive.
   struct Session {
     int64_t signature = 0;
-    Decree prepare_start = kInvalidDecree;  // -1: not decided, no prepares
-    Decree sent_through = kInvalidDecree;   // [prepare_start, sent_through] was sent, without a gap
-    Decree asked = kInvalidDecree;          // first decree it lacked at its last round
-    Decree furthest = kInvalidDecree;       // the largest it ever asked from
-    Decree log_first = kInvalidDecree;      // of the log it may still ask this; -1: it needs none
-    std::optional<ReplyToken> shipping;     // of the answer that waits for the disk
-    bool was_given = false;                 // what it asked for last is on its way
-    bool is_at_copy = false;                // that is a checkpoint
-    int vain_rounds = 0;                    // since it last got further
-    Instant moved_at;                       // when it did, or began
+    // The first decree that the learner takes as a prepare. -1: not decided, it takes none.
+    Decree prepare_start = kInvalidDecree;
+    // Everything in [prepare_start, sent_through] was sent to it, without a gap.
+    Decree sent_through = kInvalidDecree;
+    // The first decree that it lacked at its last round, and the largest it ever asked from.
+    Decree asked = kInvalidDecree;
+    Decree furthest = kInvalidDecree;
+    // It may still ask the log for this decree and later ones. -1: it needs nothing of the log.
+    Decree log_first = kInvalidDecree;
+    // The request whose answer waits for the disk.
+    std::optional<ReplyToken> shipping;
+    // What it asked for last is on its way to it, and whether that is a checkpoint.
+    bool was_given = false;
+    bool is_at_copy = false;
+    // How often it asked in vain since it last got further, and when it did that, or began.
+    int vain_rounds = 0;
+    Instant moved_at;
     bool TakesPrepare(Decree decree) const {
       return prepare_start != kInvalidDecree && prepare_start <= decree;
     }
   };
 
-  // A new configuration, or the same one after a pause: new sessions get signatures of its ballot, none
-  // a second time; running ones keep theirs. Members are no learners.
+  // A new configuration, or the same one after a pause. New sessions get signatures of its ballot,
+  // never one a second time; running ones keep theirs. Sessions of nodes that are members now end.
   void BeginTerm();
   void Clear() { sessions_.clear(); }
-  // The node's session, begun if there is none.
+  // The node's session; begun if there is none. The node is another server and no member. The
+  // reference holds until the session ends.
   const Session& Register(Endpoint node);
+  // Ends the node's session, if there is one.
   void Erase(Endpoint node) { sessions_.erase(node); }
+  // Null: the node has no session.
   const Session* Find(Endpoint node) const;
-  // A prepare of `decree` goes to this learner, which takes it (invariants/R8).
+  // A prepare of `decree` goes to this learner. It has a session, takes that prepare, and was sent
+  // everything below (invariants/R8).
   void NoteSent(Endpoint node, Decree decree);
-  // Who takes prepares was sent each decree from its prepare_start to `last_prepared`
-  // (invariants/R8); and the shapes above.
+  // CHECKs that every learner that takes prepares was sent each decree from its prepare_start to
+  // `last_prepared` (invariants/R8), and the shapes above. After every step of a primary.
   void Check(Decree last_prepared) const;
   const std::map<Endpoint, Session>& all() const { return sessions_; }
 
+  // What an answer means for the prepares of its learner.
   enum class Consequence {
     kNone,
-    kSendTail,      // the learner takes prepares from now on: send it what is in flight
-    kStopPrepares,  // it fell behind what is in memory
-    kEnd,           // it asked in vain too often
+    // It takes prepares from now on: send it what is prepared and not committed.
+    kSendTail,
+    // It fell behind what is in memory: its acknowledgements are no longer waited for.
+    kStopPrepares,
+    // It has asked in vain too often: end the session.
+    kEnd,
   };
+  // Answers a round: at once, or by an effect that waits for the disk (ShipState). Takes any
+  // request a peer may send, in any role of this replica; a refusal has no consequence.
   Consequence Answer(const LearnReceived& event);
+  // The answer that waited for the disk was sent. Ignored if the session asks for something else by
+  // now.
   void OnShipped(const Shipped& event);
-  // Whose session is worth least when another learner is wanted; nullopt: each gets on.
+  // The session that is worth least when another learner is wanted. nullopt: each of them gets on.
   std::optional<Endpoint> WhoGivesPlace() const;
-  // Its node answers for itself that it does not learn, and has not for long.
+  // Whether the node says of itself in `answer` that it does not learn, and the session has not
+  // moved for learner_patience.
   bool IsIdle(const Session& session, const GroupCheckResponse& answer) const;
 
-  // First decree the learner lacks; a history that this group never committed counts for nothing.
+  // The first decree that the learner lacks. 1 if it has applied more than is prepared here: a
+  // history that this group never committed counts for nothing.
   Decree StartOf(const LearnRequest& request) const;
-  // The smallest decree a session may still ask of the log; last_durable + 1 when none does. Who
-  // is at a copy needs what lies behind its checkpoint.
+  // The smallest decree that a session may still ask the log for, or that this replica needs itself
+  // after a crash: never above last_durable + 1. A learner at a copy needs what lies behind its
+  // checkpoint.
   Decree FirstLogDecreeNeeded() const;
 
  private:
   LearnResponse AnswerTo(Decree start) const;
+  LearnResponse GiveCache(Decree start, Session& session) const;
   bool CacheCovers(Decree start) const;
   bool IsStuck(const Session& session) const;
   void NoteRound(Decree start, Session& session) const;

@@ -10,17 +10,23 @@
 namespace arion {
 namespace {
 
+// A connection may break once by itself. The second time its receiver has failed.
 constexpr int kBrokenConnectionsMax = 1;
-// A connection that broke is made anew once: to a process that ended it is refused at once.
+// In units of prepare_retry_delay: a new connection to a process that has ended is refused at once.
 constexpr int kReconnectDelayFactor = 2;
-constexpr int kLooksAnAttempt = 4;  // at whether a later one has become the oldest
+// Into how many parts an attempt is cut: so often it is looked whether a later prepare has become
+// the oldest.
+constexpr int kLooksAnAttempt = 4;
 
 }  // namespace
 
 void PrepareDispatch::Send(Endpoint to, int64_t signature, MutationPtr mutation) {
+  CHECK(mutation != nullptr);
   CHECK(s_.role == PartitionStatus::kPrimary);
   CHECK(to.IsValid() && to != s_.options.self) << to;
   CHECK_EQ(mutation->ballot, s_.ballot) << "sent under a ballot that is not ours";
+  CHECK_GT(mutation->decree, s_.list.last_committed()) << "what is committed needs no votes";
+  CHECK_LE(mutation->decree, s_.list.last_prepared() + 1) << "a decree is skipped";
   const absl::Duration timeout =
       signature == 0 ? s_.options.prepare_timeout : s_.options.learner_prepare_timeout;
   const uint64_t serial = s_.next_serial++;
@@ -34,7 +40,9 @@ void PrepareDispatch::Send(Endpoint to, int64_t signature, MutationPtr mutation)
 }
 
 void PrepareDispatch::SendNow(uint64_t serial, Outgoing& outgoing) {
+  CHECK_EQ(outgoing.mutation->ballot, s_.ballot) << "replica_core/P4: sent after its term";
   outgoing.retry_at = Instant::InfiniteFuture();
+  // A probe at or behind the deadline would come too late to be answered.
   const Instant probe_at = s_.now + s_.options.prepare_attempt_timeout;
   outgoing.probe_at = probe_at < outgoing.deadline ? probe_at : Instant::InfiniteFuture();
   const PartitionStatus receiver =
@@ -64,6 +72,7 @@ PrepareDispatch::Verdict PrepareDispatch::Finish(uint64_t serial, Outcome outcom
 }
 
 PrepareDispatch::Verdict PrepareDispatch::OnAnswer(const PrepareAcked& answer) {
+  CHECK(s_.role == PartitionStatus::kPrimary) << "only a primary waits for answers";
   auto it = outgoing_.find(answer.serial);
   if (it == outgoing_.end() || it->second.to != answer.from) return {};
   Outgoing& outgoing = it->second;
@@ -71,6 +80,7 @@ PrepareDispatch::Verdict PrepareDispatch::OnAnswer(const PrepareAcked& answer) {
   absl::Duration delay;
   switch (err) {
     case ErrorCode::kOk:
+      // It acknowledges something else: whatever it has, it is not what was asked for.
       if (answer.ack.ballot != outgoing.mutation->ballot ||
           answer.ack.decree != outgoing.mutation->decree) {
         ++s_.counters.odd_messages;
@@ -78,17 +88,18 @@ PrepareDispatch::Verdict PrepareDispatch::OnAnswer(const PrepareAcked& answer) {
       }
       return Finish(answer.serial, Outcome::kAcked);
     case ErrorCode::kInactiveState:
-      // A new process that has not loaded its replica, or not heard of its role: it comes back by
-      // itself, in seconds maybe.
+      // After a broken connection a new process answers. It has not loaded its replica, or not
+      // heard of its role, and may need seconds for it: writes do not wait for that.
       if (outgoing.broken_connections > 0) return Finish(answer.serial, Outcome::kFailed);
       [[fallthrough]];
     case ErrorCode::kTryAgain:
       delay = s_.options.prepare_retry_delay;
       break;
-    case ErrorCode::kTimeout:  // each sending has the time that is left
+    case ErrorCode::kTimeout:
+      // Each sending has the time that is left, so the whole time is over.
       return Finish(answer.serial, Outcome::kTimedOut);
     case ErrorCode::kNetworkFailure:
-      // Of two sendings over one connection.
+      // The second of two sendings over one connection: it broke once, and that was counted.
       if (outgoing.retry_at < Instant::InfiniteFuture())
         return Finish(answer.serial, Outcome::kPending);
       if (++outgoing.broken_connections > kBrokenConnectionsMax)
@@ -105,6 +116,7 @@ PrepareDispatch::Verdict PrepareDispatch::OnAnswer(const PrepareAcked& answer) {
 }
 
 void PrepareDispatch::OnTick() {
+  // In the order of serials, so the first one seen of each receiver is its oldest.
   std::set<Endpoint> seen;
   for (auto& [serial, outgoing] : outgoing_) {
     const bool is_oldest = seen.insert(outgoing.to).second;
@@ -134,7 +146,12 @@ bool PrepareDispatch::IsSilent(Endpoint node) const {
 }
 
 void PrepareDispatch::Check() const {
-  CHECK(outgoing_.empty() || s_.role == PartitionStatus::kPrimary) << "sent by no primary";
+  if (outgoing_.empty()) return;
+  CHECK(s_.role == PartitionStatus::kPrimary) << "sent by no primary";
+  CHECK_LT(outgoing_.rbegin()->first, s_.next_serial) << "a serial that was not given out";
+  const Outgoing& oldest = outgoing_.begin()->second;
+  CHECK(oldest.sent_at <= s_.now) << "sent in the future";
+  CHECK(oldest.sent_at < oldest.deadline) << "sent without time for an answer";
 }
 
 void PrepareDispatch::ForgetNode(Endpoint node) {

@@ -12,15 +12,18 @@
 namespace arion {
 namespace {
 
-// What a mutation gathers before it goes though others are under way.
+// In bytes: a mutation that has gathered this much goes, even if others are under way.
 constexpr size_t kGatheredBytes = 64 << 10;
-constexpr size_t kGatheredFactor = 2;  // times as many updates as are under way
+// So many times as many requests as are under way: the mutation is worth more than they are.
+constexpr size_t kGatheredFactor = 2;
+// So few requests are not worth gathering.
 constexpr size_t kWritersSideBySide = 2;
-// Members are near while a commit takes no longer than so many writes of the own log.
+// Members are near while a commit takes no longer than this many writes of the own log.
 constexpr int64_t kLogWritesNearby = 8;
+// A log write counts as at least this long: on a fast disk the network would always be far.
 constexpr int64_t kLogWriteNanosMin = 50'000;
 
-// Makes `typical` follow what happens.
+// Makes `typical` follow what happens: an average that forgets.
 void Follow(int64_t nanos, int64_t* typical) { *typical += (nanos - *typical) / 8; }
 
 }  // namespace
@@ -43,7 +46,8 @@ void Primary::Write(const ClientWrite& write) {
     Answer({write.token}, err, kInvalidDecree);
     return;
   }
-  CHECK(!write.updates.empty());
+  CHECK(s_.role == PartitionStatus::kPrimary);
+  CHECK(!write.updates.empty()) << "a write without an update";
   if (!MayJoinLast(write)) {
     queue_.emplace_back();
     if (IsBatchable(write.updates.front().code)) queue_.back().joining = Draft::Joining::kOpen;
@@ -66,12 +70,13 @@ bool Primary::MayGrow() const {
   return queue_.size() == 1 && queue_.front().joining == Draft::Joining::kOpen;
 }
 
-// With many writers a mutation that leaves as soon as the log is free holds one or two updates, and
-// each costs every member a log write, a flush and a message. So the next waits for those under way
-// until it is worth more than they are; two writers by turns go on side by side. It commits behind
-// them anyway: what waiting costs is one way to the other members, so it is not done where these are
-// far.
+// With many writers, a mutation that leaves as soon as the log is free holds one or two updates,
+// and each mutation costs every member a log write, a flush and a message. So the next one waits
+// for those under way until it is worth more than they are. Two writers by turns do not wait for
+// each other. The waiting mutation would commit behind those under way anyway, so waiting costs one
+// way to the other members; where these are far, it is not done.
 bool Primary::IsWorthWaiting() const {
+  CHECK(!queue_.empty()) << "nothing waits";
   const Draft& draft = queue_.front();
   if (draft.bytes >= kGatheredBytes) return false;
   size_t under_way = 0;
@@ -84,6 +89,7 @@ bool Primary::IsWorthWaiting() const {
 }
 
 void Primary::OnLogged(Decree decree) {
+  CHECK(s_.role == PartitionStatus::kPrimary);
   if (!is_open_) return;
   const auto it = proposals_.find(decree);
   CHECK(it != proposals_.end()) << "invariants/R2: nobody counts the votes of " << decree;
@@ -97,12 +103,15 @@ void Primary::StartQueued() {
   while (!queue_.empty()) {
     if (s_.list.last_prepared() - s_.list.last_committed() >= s_.options.mutations_in_flight_max)
       return;
+    // A draft that may still grow waits only while something is under way, whose end comes back
+    // here.
     if (MayGrow() && (s_.LogIsBusy() || IsWorthWaiting())) return;
     if (static_cast<int32_t>(s_.configuration.MemberCount()) < s_.MembersMin()) {
       RefuseQueued(ErrorCode::kNotEnoughMember);
       return;
     }
     CHECK(!queue_.front().clients.empty());
+    CHECK(!queue_.front().updates.empty()) << "a mutation without an update";
     CHECK_GE(queued_bytes_, queue_.front().bytes);
     Draft draft = std::move(queue_.front());
     queue_.pop_front();
@@ -120,6 +129,7 @@ MutationPtr Primary::Order(Draft draft) {
   m.ballot = s_.ballot;
   m.decree = s_.list.last_prepared() + 1;
   m.last_committed = s_.list.last_committed();
+  // Timestamps rise from mutation to mutation, even if the wall clock was set back.
   m.timestamp_us = std::max(draft.received_at_us, s_.last_timestamp_us + 1);
   m.updates = std::move(draft.updates);
   return std::make_shared<const Mutation>(std::move(m));
@@ -127,6 +137,8 @@ MutationPtr Primary::Order(Draft draft) {
 
 void Primary::Propose(MutationPtr mutation, std::vector<ClientToken> clients) {
   CHECK(is_open_) << "replica_core/P7";
+  CHECK_EQ(mutation->pid, s_.options.pid);
+  CHECK_LE(mutation->decree, s_.list.last_prepared() + 1) << "invariants/R2: a decree is skipped";
   CHECK_EQ(mutation->ballot, s_.ballot);
   CHECK_GT(mutation->decree, s_.list.last_committed());
   Proposal& proposal = proposals_[mutation->decree];
@@ -139,6 +151,7 @@ void Primary::Propose(MutationPtr mutation, std::vector<ClientToken> clients) {
 }
 
 void Primary::SendToAll(const MutationPtr& mutation, Proposal& proposal) {
+  CHECK(s_.role == PartitionStatus::kPrimary);
   proposal.sent_at = s_.now;
   proposal.awaiting.clear();
   for (Endpoint secondary : s_.configuration.secondaries) {
@@ -156,16 +169,20 @@ void Primary::SendToAll(const MutationPtr& mutation, Proposal& proposal) {
 void Primary::TakeOffice(Term term) {
   CHECK(s_.role == PartitionStatus::kPrimary);
   CHECK_EQ(s_.configuration.ballot, s_.ballot) << "in office by another configuration";
+  CHECK_EQ(s_.configuration.primary, s_.options.self) << "in office by nobody's configuration";
+  // Answers to what was sent under a former ballot, or before a pause, no longer count.
   dispatch_.Forget();
   if (IsWhole()) {
     known_to_absent_.reset();
   } else if (!known_to_absent_) {
-    known_to_absent_ = KnownToPresentMembers();  // it was present until now
+    // The member that is missing was present until now.
+    known_to_absent_ = KnownToPresentMembers();
   }
   if (term == Term::kNew) {
     is_open_ = false;
     told_committed_ = Decree(0);
   } else if (is_open_) {
+    // Everybody is asked again: answers that came during the pause were ignored.
     for (Decree d = s_.list.last_committed() + 1; d <= s_.list.last_prepared(); ++d) {
       const PrepareList::Entry* entry = s_.list.Find(d);
       CHECK(entry != nullptr && entry->mutation->ballot == s_.ballot)
@@ -185,10 +202,12 @@ void Primary::PrepareAgainFor(Endpoint member, Decree known) {
 
 void Primary::Open() {
   CHECK(s_.role == PartitionStatus::kPrimary && !is_open_);
+  CHECK_EQ(s_.configuration.ballot, s_.ballot) << "replica_core/P7: another term";
   is_open_ = true;
   for (Reproposal& again : ProposeAgain(s_.list, s_.options.pid, s_.ballot)) {
     ++s_.counters.reprepared;
     if (again.origin == Reproposal::Origin::kHole) ++s_.counters.holes_filled;
+    // A primary that led the term before still owes its clients an answer.
     std::vector<ClientToken> clients = std::move(proposals_[again.mutation->decree].clients);
     Propose(std::move(again.mutation), std::move(clients));
   }
@@ -196,14 +215,17 @@ void Primary::Open() {
   StartQueued();
 }
 
-void Primary::Pause() { dispatch_.Forget(); }
+void Primary::Pause() {
+  CHECK(s_.role == PartitionStatus::kPrimary);
+  dispatch_.Forget();
+}
 
 void Primary::Resign() {
   dispatch_.Forget();
   known_to_absent_.reset();
   RefuseQueued(ErrorCode::kInvalidState);
-  // What is committed already is still answered when it is applied; the rest may or may not
-  // survive.
+  // What is committed is still answered when it is applied. Whether the rest survives is not known
+  // here.
   for (auto it = proposals_.upper_bound(s_.list.last_committed()); it != proposals_.end();) {
     Answer(it->second.clients, ErrorCode::kTimeout, kInvalidDecree);
     it = proposals_.erase(it);
@@ -211,6 +233,7 @@ void Primary::Resign() {
 }
 
 void Primary::RefuseQueued(ErrorCode err) {
+  CHECK(err != ErrorCode::kOk) << "replica_core/P2: a client was told before it was applied";
   for (const Draft& draft : queue_) Answer(draft.clients, err, kInvalidDecree);
   queue_.clear();
   queued_bytes_ = 0;
@@ -246,6 +269,10 @@ void Primary::SendTailTo(Endpoint learner) {
   const LearnerSessions::Session* session = sessions_.Find(learner);
   CHECK(session != nullptr);
   CHECK(!s_.configuration.IsMember(learner)) << "invariants/R6: " << learner;
+  CHECK(s_.role == PartitionStatus::kPrimary && is_open_)
+      << "replica_core/P7: teaches before its term";
+  CHECK(session->TakesPrepare(s_.list.last_committed() + 1))
+      << "invariants/R8: " << learner << " lacks what lies below";
   dispatch_.ForgetNode(learner);
   for (Decree d = s_.list.last_committed() + 1; d <= s_.list.last_prepared(); ++d) {
     const PrepareList::Entry* entry = s_.list.Find(d);
@@ -257,6 +284,7 @@ void Primary::SendTailTo(Endpoint learner) {
 }
 
 void Primary::StopPreparesTo(Endpoint learner) {
+  CHECK(!s_.configuration.IsMember(learner)) << "a member's vote always counts: " << learner;
   dispatch_.ForgetNode(learner);
   for (auto& [decree, proposal] : proposals_) proposal.awaiting.erase(learner);
   TryCommit();
@@ -268,14 +296,18 @@ void Primary::TryCommit() {
   while (s_.list.IsLogged(ready + 1)) {
     auto it = proposals_.find(ready + 1);
     CHECK(it != proposals_.end()) << "a primary counts the votes of each mutation";
+    // In order: a later mutation whose votes are complete waits for this one.
     if (!it->second.awaiting.empty()) break;
     Follow(s_.now.nanos() - it->second.sent_at.nanos(), &commit_nanos_);
     ++ready;
   }
   s_.CommitThrough(ready);
+  CHECK_EQ(s_.list.last_committed(), ready)
+      << "replica_core/P3: all have it, and it does not commit";
 }
 
 void Primary::OnApplied() {
+  CHECK(s_.role != PartitionStatus::kError) << "replica_core/P5: a failed replica answers";
   while (!proposals_.empty() && proposals_.begin()->first <= s_.last_applied) {
     CHECK(proposals_.begin()->second.awaiting.empty())
         << "replica_core/P2: " << *proposals_.begin()->second.awaiting.begin()
@@ -290,6 +322,7 @@ void Primary::Answer(const std::vector<ClientToken>& clients, ErrorCode err, Dec
 }
 
 void Primary::CheckPaused() const {
+  // INACTIVE may be a pause in the term: what waits is kept for its end.
   if (s_.role == PartitionStatus::kInactive) return;
   CHECK(queue_.empty()) << "a client waits for a primary that has resigned";
   CHECK(proposals_.empty() || proposals_.rbegin()->first <= s_.list.last_committed())
@@ -300,6 +333,8 @@ void Primary::Check() const {
   dispatch_.Check();
   CHECK(!queue_.empty() || queued_bytes_ == 0);
   CHECK(last_start_ <= s_.now);
+  CHECK_GE(log_nanos_, 0) << "time ran backwards";
+  CHECK_GE(commit_nanos_, 0) << "time ran backwards";
   CHECK(proposals_.empty() || proposals_.begin()->first > s_.last_applied)
       << "a client was not told of what is applied";
   if (s_.role != PartitionStatus::kPrimary) return CheckPaused();

@@ -1,13 +1,19 @@
 // Primary: gives clients' writes their ballot and decree, sends them to every member, and commits
-// what all have logged.
+// what all have logged (pacifica/PROTOCOL.md 3).
 //
-// Shapes    Clients' requests wait in drafts. A PUT or REMOVE joins the last draft while that is
-//           open; an open draft is started when the log has no write in flight and it holds more
-//           than what is under way (or nothing is), when it is full, or when something stands
-//           behind it. At most mutations_in_flight_max mutations are uncommitted.
-// Promises  A mutation commits when the own log and every secondary, and every learner it was sent
-//           to, have it durable. Each client gets one answer: kOk after commit and apply; kTimeout
-//           when the outcome is not known; anything else means that nothing was written.
+// Shapes    Clients' requests wait in drafts, and a draft becomes a mutation. A PUT or REMOVE joins
+//           the last draft while that one is open. A draft is started when it is full, when
+//           something stands behind it, or when the own log has no write in flight and waiting for
+//           the mutations under way is not worth it. At most mutations_in_flight_max mutations are
+//           prepared and not committed.
+// Errors    A write that cannot be accepted is answered at once (WriteGate says with what). Nothing
+//           here fails otherwise: faults of members are verdicts, faults of the own log end the
+//           role.
+// Threads   Strand-bound, as all of the core.
+// Promises  A mutation commits when the own log, every secondary, and every learner that it was
+//           sent to have it durable. Each client gets exactly one answer: kOk after commit and
+//           apply; kTimeout when the outcome is not known; anything else means that nothing was
+//           written.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -23,54 +29,93 @@
 
 namespace arion {
 
+// One object for the life of the core. A term of it begins with TakeOffice, is open from Open on,
+// may be interrupted by Pause, and ends with Resign. Outside of a term it holds no client's
+// request, but for those whose mutation is committed and not yet applied.
+//
+//   primary.TakeOffice(Primary::Term::kNew);   // by RoleKeeper; the roll call begins
+//   primary.Open();                            // everybody was heard
+//   primary.Write({.token = 7, .updates = {...}});
+//   primary.OnLogged(decree);                  // the own log has it
+//   primary.OnPrepareAnswer(acked);            // a member has it: may commit
+//   primary.OnApplied();                       // answers token 7
 class Primary {
  public:
   Primary(ReplicaState& state, LearnerSessions& sessions)
       : s_(state), sessions_(sessions), dispatch_(state) {}
 
-  // kOk, or what a write would be answered now.
+  // kOk, or what a write would be answered now: kInvalidState unless the role is PRIMARY,
+  // kNotEnoughMember, kBusy when queued_bytes_max wait. A term that is not open yet takes writes
+  // and lets them wait.
   ErrorCode WriteGate() const;
+  // Takes a write with at least one update, and starts what may be started. A write that WriteGate
+  // refuses is answered with that.
   void Write(const ClientWrite& write);
-  // Starts what may be started; called after anything that could allow it.
+  // Starts the drafts that may be started. To be called after anything that could allow it. Only
+  // while PRIMARY; does nothing before the term is open.
   void StartQueued();
 
   // ---- the term ----
-  enum class Term { kNew, kResumed };  // resumed: the same ballot after a pause
+
+  // kResumed: the same ballot after a pause, so what is under way goes on.
+  enum class Term { kNew, kResumed };
+  // The configuration of the present ballot names this replica as primary. Sends again what a
+  // resumed term has under way; proposes nothing of a new one.
   void TakeOffice(Term term);
-  // Before: a member gets what is committed behind `known` once more, under this ballot.
+  // Before the term opens: `member` gets what is committed behind `known` once more, under this ballot. All
+  // of it is in the prepare list.
   void PrepareAgainFor(Endpoint member, Decree known);
-  // replica_core/P7: everybody was heard. What former terms left is prepared again, new work starts.
+  // Everybody was heard (replica_core/P7). Prepares again what former terms left, then starts new
+  // work. Once in a term, while PRIMARY.
   void Open();
   bool IsOpen() const { return is_open_; }
-  void Pause();   // INACTIVE for a while: nothing is sent, nothing forgotten
-  void Resign();  // another will be primary
+  // INACTIVE for a while: nothing is sent any more, and nothing is forgotten.
+  void Pause();
+  // Another will be primary. Refuses what was not started with kInvalidState, and answers what was
+  // started and is not committed with kTimeout.
+  void Resign();
+  // Answers every write that was not started with `err`, which is not kOk.
   void RefuseQueued(ErrorCode err);
 
   // ---- members' answers ----
-  // A failed node is the caller's to remove.
+
+  // Counts an acknowledgement and commits what it completes. A node whose verdict is kFailed or
+  // kTimedOut is the caller's to remove.
   PrepareDispatch::Verdict OnPrepareAnswer(const PrepareAcked& answer);
+  // The oldest prepare to `node` has had no answer for half of its time.
   bool IsSilent(Endpoint node) const { return dispatch_.IsSilent(node); }
-  // What is in flight goes to a learner that takes prepares from now on.
+  // The learner takes prepares from its session's prepare_start on: sends it everything that is
+  // prepared and not committed. From now on these wait for it.
   void SendTailTo(Endpoint learner);
-  // A learner's acknowledgements are no longer waited for.
+  // The learner's acknowledgements are no longer waited for. Commits what only it was missing from.
   void StopPreparesTo(Endpoint learner);
 
+  // The own log has `decree`, which is in the prepare list.
   void OnLogged(Decree decree);
+  // Commits as far as everybody has logged, in order. Does nothing unless PRIMARY with an open
+  // term.
   void TryCommit();
+  // The engine has advanced: answers the clients of what it has applied.
   void OnApplied();
-  // Every write it was given is committed.
+  // Every write that was taken is committed.
   bool IsQuiet() const {
     return queue_.empty() && s_.list.last_committed() == s_.list.last_prepared();
   }
+  // Repeats prepares that are due, and says when the next one is.
   void OnTick() { dispatch_.OnTick(); }
   Instant NextWakeup() const { return dispatch_.NextWakeup(); }
 
-  // The committed point that the newest mutation told, and when it was started.
+  // The largest committed point that the group was told in this term, by a mutation or by a group
+  // check.
   Decree told_committed() const { return told_committed_; }
+  // When the newest mutation was started.
   Instant last_start() const { return last_start_; }
+  // A group check has told `committed`.
   void NoteTold(Decree committed) { told_committed_ = committed; }
-  // See ReplicaCore.
+  // See ReplicaCore::KnownToAllMembers.
   std::optional<Decree> KnownToAllMembers() const;
+  // CHECKs invariants/R2, invariants/R8 and invariants/R9 of this term, and that nobody is waited
+  // for who has left. After every step.
   void Check() const;
 
  private:
@@ -83,7 +128,8 @@ class Primary {
   };
   struct Proposal {
     std::vector<ClientToken> clients;
-    std::set<Endpoint> awaiting;  // members and learners that have not acknowledged
+    // Members and learners that have not acknowledged.
+    std::set<Endpoint> awaiting;
     Instant sent_at;
   };
 
@@ -95,9 +141,10 @@ class Primary {
   bool MayJoinLast(const ClientWrite& write) const;
   // One draft waits, and more may join it.
   bool MayGrow() const;
-  // It may grow, and the mutations under way are to commit first.
+  // The only draft may grow, and it is better to let the mutations under way commit first.
   bool IsWorthWaiting() const;
-  MutationPtr Order(Draft draft);  // a draft gets its place
+  // Makes a mutation of a draft and gives it its place.
+  MutationPtr Order(Draft draft);
   void Propose(MutationPtr mutation, std::vector<ClientToken> clients);
   void SendToAll(const MutationPtr& mutation, Proposal& proposal);
   void Answer(const std::vector<ClientToken>& clients, ErrorCode err, Decree decree);
@@ -106,14 +153,20 @@ class Primary {
   LearnerSessions& sessions_;
   PrepareDispatch dispatch_;
   std::deque<Draft> queue_;
+  // Of all drafts in queue_.
   size_t queued_bytes_ = 0;
-  std::map<Decree, Proposal> proposals_;  // from start to apply
-  bool is_open_ = false;  // the term has begun: between TakeOffice and Open nothing is proposed
+  // From the start of a mutation until it is applied.
+  std::map<Decree, Proposal> proposals_;
+  // The term has begun. Between TakeOffice and Open nothing is proposed.
+  bool is_open_ = false;
   Decree told_committed_;
   Instant last_start_;
-  int64_t log_nanos_ = 0;                  // typically, until the own log has a mutation
-  int64_t commit_nanos_ = 0;               // and every member
-  std::optional<Decree> known_to_absent_;  // from when the group lost a member until it is whole
+  // Typical time until the own log has a mutation, and until every member has it.
+  int64_t log_nanos_ = 0;
+  int64_t commit_nanos_ = 0;
+  // What a member that has left knows. Set from when the group lost a member until it is whole
+  // again.
+  std::optional<Decree> known_to_absent_;
 };
 
 }  // namespace arion

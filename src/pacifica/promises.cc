@@ -10,6 +10,7 @@ namespace arion {
 void CheckPromises(const ReplicaState& s, LearnerStatus phase) {
   for (const PeerReply& reply : s.effects.replies) {
     const auto* ack = std::get_if<PrepareAck>(&reply.body);
+    // Only a promise can be broken: an error promises nothing.
     if (ack == nullptr || ack->err != ErrorCode::kOk) continue;
     CHECK(s.role != PartitionStatus::kError) << "replica_core/P5: acknowledged by a failed replica";
     CHECK(s.role != PartitionStatus::kPotentialSecondary || phase == LearnerStatus::kWithPrepare ||
@@ -19,6 +20,17 @@ void CheckPromises(const ReplicaState& s, LearnerStatus phase) {
         << "replica_core/P4: acknowledged under a ballot that is not ours";
     CHECK(ack->decree <= s.list.last_committed() || s.list.IsLogged(ack->decree))
         << "replica_core/P1: acknowledged " << ack->decree << ", which is not logged";
+  }
+  // The engine gets one history: consecutive decrees whose ballots never fall.
+  for (size_t i = 1; i < s.effects.apply.size(); ++i) {
+    CHECK_EQ(s.effects.apply[i]->decree, s.effects.apply[i - 1]->decree + 1)
+        << "replica_core/P3: a hole in what is handed to the engine";
+  }
+  CHECK(s.effects.apply.empty() || s.effects.apply.back()->decree <= s.list.last_committed())
+      << "replica_core/P3: the engine is handed what is not committed";
+  for (const LogAppend& append : s.effects.append) {
+    CHECK(append.mutation != nullptr);
+    CHECK_LT(append.sequence, s.next_sequence) << "a sequence that nobody waits for";
   }
   for (const ClientReply& reply : s.effects.client_replies) {
     if (reply.err != ErrorCode::kOk) continue;
@@ -36,11 +48,17 @@ void CheckPromises(const ReplicaState& s, LearnerStatus phase) {
     } else if (const auto* check = std::get_if<SendGroupCheck>(&envelope)) {
       CHECK_EQ(check->request.config.ballot, s.ballot)
           << "replica_core/P4: a group of another ballot";
+      CHECK_NE(check->to, s.options.self) << "a group check to itself";
       CHECK_LE(check->request.committed(), s.list.last_committed())
           << "replica_core/P3: told what is not committed";
     } else if (const auto* wish = std::get_if<SendConfigurationUpdate>(&envelope)) {
       CHECK_EQ(wish->request.config.ballot, s.ballot + 1)
           << "replica_core/P4: a wish for another ballot";
+    } else if (const auto* invitation = std::get_if<SendAddLearner>(&envelope)) {
+      CHECK_EQ(invitation->request.config.ballot, s.ballot)
+          << "replica_core/P4: invited under another ballot";
+    } else if (const auto* removal = std::get_if<SendRemove>(&envelope)) {
+      CHECK_EQ(removal->config.ballot, s.ballot) << "replica_core/P4: removed under another ballot";
     }
   }
   for (const ShipState& ship : s.effects.ship) {

@@ -1,5 +1,5 @@
 // The promises of replica_core.h that a step's effects carry out of the core, as code. A violation
-// is a CHECK failure: we are wrong.
+// stops the process, before anything of the step has left.
 //
 // Of each acknowledgement  replica_core/P1, replica_core/P4, replica_core/P5, replica_core/P6.
 // Of each client's kOk     replica_core/P2, replica_core/P5.
@@ -12,7 +12,9 @@
 
 namespace arion {
 
-// `phase`: of the learner that the replica may be.
+// CHECKs all of the above on `s.effects`, at the end of a step and against the state that the step
+// left. `phase` is the phase of the learner that the replica may be; kInvalid if it does not learn.
+// Costs one look at each effect.
 void CheckPromises(const ReplicaState& s, LearnerStatus phase);
 
 }  // namespace arion

@@ -11,8 +11,10 @@
 namespace arion {
 namespace {
 
-constexpr int kJustChosen = 3;  // prepare timeouts: after the first it has seen who is silent
-// Prepare timeouts for which a primary that may give no way stays, twice as many each time.
+// In prepare timeouts: after the first one the primary has seen who is silent.
+constexpr int kJustChosen = 3;
+// In prepare timeouts: so long a primary stays that was refused to give way, twice as long each
+// time.
 constexpr int kStayMin = 2, kStayMax = 16;
 
 void RemoveFrom(PartitionConfiguration& configuration, Endpoint node) {
@@ -31,6 +33,8 @@ bool Reconfiguration::IsPending() const {
          pending_->request.config.ballot == s_.ballot + 1;
 }
 
+// Whether a configuration from outside can be one. What is left after this may be adopted without a
+// CHECK failing.
 bool Reconfiguration::IsSane(const PartitionConfiguration& configuration) const {
   std::set<Endpoint> members;
   if (configuration.primary.IsValid()) members.insert(configuration.primary);
@@ -58,6 +62,8 @@ void Reconfiguration::TakeOver(const AppInfo& app) {
 void Reconfiguration::Begin(ConfigType type, Endpoint node, PartitionConfiguration wanted,
                             const Cause& cause) {
   CHECK_EQ(wanted.ballot, s_.ballot);
+  CHECK(s_.role != PartitionStatus::kError) << "replica_core/P5: a failed replica wants a role";
+  CHECK(s_.connected) << "invariants/R12: asks without a lease";
   CHECK(!IsPending());
   CHECK(node.IsValid());
   CHECK_EQ(wanted.pid, s_.options.pid);
@@ -66,6 +72,8 @@ void Reconfiguration::Begin(ConfigType type, Endpoint node, PartitionConfigurati
   const bool stays = wanted.IsMember(s_.options.self);
   const bool was_removed =
       s_.role == PartitionStatus::kInactive && s_.inactivity == Inactivity::kRemoved;
+  // From here on the meta server may accept it at any moment: nothing more may happen under this
+  // ballot.
   wanted.ballot = s_.ballot + 1;
   wanted.last_committed_decree = s_.list.last_committed();
   roles_.BecomeInactive(stays || !was_removed ? Inactivity::kTransient : Inactivity::kRemoved,
@@ -78,9 +86,13 @@ void Reconfiguration::Begin(ConfigType type, Endpoint node, PartitionConfigurati
   pending_->request.node = node;
   pending_->request.holds_less = cause.holds_less;
   Send();
+  CHECK(IsPending()) << "it was asked for and is void";
 }
 
 void Reconfiguration::Send() {
+  CHECK(pending_.has_value()) << "nothing is wanted";
+  CHECK(pending_->request.config.ballot == s_.ballot + 1)
+      << "replica_core/P4: a wish for another ballot";
   pending_->retry_at = Instant::InfiniteFuture();
   s_.effects.send.push_back(
       SendConfigurationUpdate{pending_->serial, pending_->request, s_.options.rpc_timeout});
@@ -88,6 +100,8 @@ void Reconfiguration::Send() {
 
 void Reconfiguration::RemoveMember(Endpoint node) {
   CHECK(s_.role == PartitionStatus::kPrimary && s_.configuration.IsSecondary(node));
+  // The meta server has just said that it changes nothing now: asking again at once would cost a
+  // pause in service.
   if (refused_removal_ && refused_removal_->ballot == s_.ballot &&
       s_.now < refused_removal_->ask_again_at) {
     refused_removal_->failed = node;
@@ -106,6 +120,7 @@ bool Reconfiguration::LacksMember() const {
 
 void Reconfiguration::GiveWay() {
   CHECK(s_.role == PartitionStatus::kPrimary && !s_.configuration.secondaries.empty());
+  CHECK(MayGiveWay()) << "the meta server has just refused that";
   ++s_.counters.gave_way;
   Begin(ConfigType::kDowngradeToSecondary, s_.options.self, SelfAmongSecondaries());
 }
@@ -139,6 +154,7 @@ bool Reconfiguration::UpgradeLearner(Endpoint node) {
   CHECK(sessions_.Find(node) != nullptr);
   CHECK(!s_.configuration.IsMember(node));
   if (!primary_.IsOpen() || s_.list.last_committed() < s_.inherited) return false;
+  // One undecided learner at a time: the primary waits for its acknowledgements as for a member's.
   const bool is_undecided = undecided_ && MayBeMember(undecided_->learner);
   if (is_undecided && (undecided_->learner != node || s_.now < undecided_->ask_again_at))
     return false;
@@ -147,6 +163,9 @@ bool Reconfiguration::UpgradeLearner(Endpoint node) {
 }
 
 void Reconfiguration::AskForMember(Endpoint learner) {
+  CHECK(s_.role == PartitionStatus::kPrimary);
+  CHECK(!s_.configuration.IsMember(learner))
+      << "invariants/R6: " << learner << " would be a member twice";
   PartitionConfiguration wanted = s_.configuration;
   wanted.secondaries.push_back(learner);
   Begin(ConfigType::kUpgradeToSecondary, learner, std::move(wanted));
@@ -158,34 +177,40 @@ bool Reconfiguration::MayBeMember(Endpoint learner) const {
 }
 
 void Reconfiguration::EndSession(Endpoint learner) {
-  // Then nothing commits without it before meta has said what is true.
+  // While the update is pending nothing commits without it, until the meta server has said what is
+  // true.
   if (MayBeMember(learner)) AskForMember(learner);
   sessions_.Erase(learner);
   primary_.StopPreparesTo(learner);
 }
 
 bool Reconfiguration::MayServeOn(const PartitionConfiguration& truth) const {
+  CHECK(pending_.has_value());
   const ConfigurationUpdateRequest& request = pending_->request;
   if (!IsSane(truth) || truth.ballot != s_.ballot || !SameMembers(truth, s_.configuration))
     return false;
   if (request.type == ConfigType::kRemove || request.type == ConfigType::kDowngradeToInactive)
+    // If a copy of this request is accepted after all, this replica still leads, unless it asked to
+    // go itself.
     return request.node != s_.options.self;
   const LearnerSessions::Session* session = sessions_.Find(request.node);
   return request.type == ConfigType::kUpgradeToSecondary && session != nullptr &&
          session->prepare_start != kInvalidDecree;
 }
 
-// Whether it wished that another leads and is primary still, as it was in this process: a restarted
-// one stepped back for what its log may lack.
+// Whether this replica asked that another leads, and is still primary by `truth`, as it was in this
+// very process. A restarted process stepped back for what its log may lack, so it must not stay.
 bool Reconfiguration::MayStayInOffice(const PartitionConfiguration& truth) const {
+  CHECK(pending_.has_value());
   return IsSane(truth) && truth.ballot == s_.ballot && truth.primary == s_.options.self &&
          pending_->request.config.primary != s_.options.self &&
          !pending_->request.holds_less.value_or(false) && SameMembers(truth, s_.configuration) &&
          !s_.initializing && s_.inactivity == Inactivity::kTransient;
 }
 
-// Both wishes are for the same ballot, so that only one of them, or of their copies, is accepted.
+// Both requests are for the same ballot, so only one of them, or of their copies, can be accepted.
 void Reconfiguration::AskToStay(const PartitionConfiguration& truth) {
+  CHECK_EQ(truth.primary, s_.options.self) << "another leads";
   pending_.reset();
   NoteRefusedWay();
   Begin(ConfigType::kPrimaryForceUpdateBallot, s_.options.self, truth);
@@ -195,6 +220,7 @@ void Reconfiguration::NoteRefusedWay() {
   absl::Duration patience = kStayMin * s_.options.prepare_timeout;
   if (refused_way_ && s_.now < refused_way_->until + refused_way_->patience)
     patience = std::min(2 * refused_way_->patience, kStayMax * s_.options.prepare_timeout);
+  CHECK_GT(patience, absl::ZeroDuration());
   refused_way_ = {s_.now + patience, patience};
 }
 
@@ -207,6 +233,8 @@ void Reconfiguration::Check() const {
     CHECK(s_.role == PartitionStatus::kPrimary) << "it has handed over";
     CHECK_EQ(hand_over_->proposal.config.ballot, s_.ballot) << "the proposal is void";
   }
+  CHECK(!chosen_at_ || *chosen_at_ <= s_.now) << "chosen in the future";
+  CHECK(!gave_up_at_ || *gave_up_at_ <= s_.ballot);
   CHECK(!refused_removal_ || refused_removal_->ballot <= s_.ballot);
   CHECK(!missed_at_ || *missed_at_ <= s_.ballot);
   CHECK(!undecided_ || undecided_->ballot <= s_.ballot);
@@ -217,6 +245,8 @@ void Reconfiguration::Check() const {
 }
 
 void Reconfiguration::TellFault(const PartitionConfiguration& configuration) {
+  CHECK(s_.role == PartitionStatus::kError) << "it serves on";
+  CHECK_EQ(configuration.primary, s_.options.self) << "nobody counts on it as primary";
   ConfigurationUpdateRequest request;
   request.info = s_.app;
   request.config = configuration;
@@ -225,6 +255,7 @@ void Reconfiguration::TellFault(const PartitionConfiguration& configuration) {
   request.config.last_committed_decree = s_.list.last_committed();
   request.type = ConfigType::kDowngradeToInactive;
   request.node = s_.options.self;
+  // Serial 0: nobody waits for the answer.
   s_.effects.send.push_back(SendConfigurationUpdate{0, std::move(request), s_.options.rpc_timeout});
 }
 
@@ -250,6 +281,7 @@ void Reconfiguration::ProceedHandOver() {
       s_.role != PartitionStatus::kPrimary || hand_over_->proposal.config.ballot != s_.ballot;
   if (is_over) return hand_over_.reset();
   if (!primary_.IsQuiet() && s_.now < hand_over_->until) return;
+  CHECK_EQ(hand_over_->proposal.config.primary, s_.options.self) << "another's office";
   const ConfigurationUpdateRequest proposal = std::move(hand_over_->proposal);
   hand_over_.reset();
   Begin(proposal.type, s_.options.self, SelfAmongSecondaries());
@@ -260,6 +292,8 @@ void Reconfiguration::OnAnswer(const ConfigurationUpdateAnswered& answer) {
     ++s_.counters.stale_messages;
     return;
   }
+  // The answer may be as old as the former lease: asked again, the meta server says what is true
+  // now.
   if (!s_.connected || s_.lapsed) {
     pending_->retry_at = s_.now + s_.options.update_retry_delay;
     return;
@@ -284,8 +318,9 @@ void Reconfiguration::OnAnswer(const ConfigurationUpdateAnswered& answer) {
   pending_.reset();
   if (truth.ballot < s_.ballot) return;
   if (request.type == ConfigType::kUpgradeToSecondary && !truth.IsMember(request.node)) {
-    // Meta does not want this learner now (it may hold it for dead) and proposes it again when it
-    // does. Kept, it would answer the next group check, and be asked for again, for ever.
+    // The meta server does not want this learner now, maybe because it takes the server for dead,
+    // and proposes it again when it does. If the session stayed, the learner would answer the next
+    // group check and be asked for again, for ever.
     undecided_.reset();
     EndSession(request.node);
   }
@@ -298,13 +333,15 @@ void Reconfiguration::OnAnswer(const ConfigurationUpdateAnswered& answer) {
 }
 
 void Reconfiguration::ServeOn(const PartitionConfiguration& truth) {
+  CHECK(IsPending()) << "nothing was refused";
+  CHECK_EQ(truth.ballot, s_.ballot) << "replica_core/P4: served under another ballot";
   const ConfigurationUpdateRequest request = std::move(pending_->request);
   pending_.reset();
   if (request.type == ConfigType::kUpgradeToSecondary) {
     undecided_ = {request.node, s_.ballot, s_.now + s_.options.group_check_interval};
   } else {
     refused_removal_ = {s_.ballot, s_.now + s_.options.update_retry_delay};
-    // What is under way may commit yet; no more than that is kept for who may be away for long.
+    // What is under way may still commit. More is not kept: the member may be away for long.
     if (request.type == ConfigType::kDowngradeToInactive)
       primary_.RefuseQueued(ErrorCode::kInvalidState);
   }
@@ -326,10 +363,11 @@ void Reconfiguration::OnSynced(const ConfigurationUpdateRequest& entry) {
     ++s_.counters.odd_messages;
     return;
   }
-  if (IsOfBeforeDrop(entry.info)) {
+  if (IsOlderThanDrop(entry.info)) {
     ++s_.counters.stale_messages;
     return;
   }
+  // It names this replica, so an earlier sync that did not was too old.
   missed_at_.reset();
   EndLapse();
   if (configuration.ballot < s_.ballot) {
@@ -338,6 +376,7 @@ void Reconfiguration::OnSynced(const ConfigurationUpdateRequest& entry) {
   }
   TakeOver(entry.info, configuration);
   const bool same = configuration.ballot == s_.ballot;
+  // A primary knows its own configuration, and a pending update is answered by an update.
   if (same && (s_.role == PartitionStatus::kPrimary || IsPending())) return;
   if (s_.connected) AdoptFromMeta(configuration, "config sync");
 }
@@ -350,6 +389,7 @@ void Reconfiguration::OnTableChanged(const AppInfo& app) {
 }
 
 void Reconfiguration::LeaveDropped() {
+  CHECK(s_.app.status == AppStatus::kDropped);
   dropped_at_version_ = s_.app.version;
   const bool may_lead = s_.role == PartitionStatus::kPrimary || IsPending();
   pending_.reset();
@@ -359,7 +399,7 @@ void Reconfiguration::LeaveDropped() {
   sessions_.Clear();
 }
 
-bool Reconfiguration::IsOfBeforeDrop(const AppInfo& app) const {
+bool Reconfiguration::IsOlderThanDrop(const AppInfo& app) const {
   return dropped_at_version_ && app.version.value_or(0) < *dropped_at_version_;
 }
 
@@ -372,6 +412,8 @@ void Reconfiguration::AdoptFromMeta(const PartitionConfiguration& configuration,
     ResumeAfterRestart(configuration);
     return;
   }
+  // After an unclean stop a secondary waits for its primary's word, which tells whether something
+  // is missing.
   s_.initializing = false;
   const bool has_primary = configuration.primary.IsValid();
   if (has_primary && configuration.IsSecondary(s_.options.self) && s_.AwaitsItsPrimary()) return;
@@ -379,6 +421,8 @@ void Reconfiguration::AdoptFromMeta(const PartitionConfiguration& configuration,
   const bool stuck = s_.role == PartitionStatus::kInactive && s_.inactivity == Inactivity::kRemoved;
   const bool counted_on =
       me_primary || (!configuration.primary.IsValid() && configuration.IsMember(s_.options.self));
+  // This replica may only learn, but there is nobody to teach it: the meta server must not count on
+  // it.
   if (stuck && counted_on && !IsPending()) {
     roles_.RaiseBallot(configuration.ballot);
     PartitionConfiguration wanted = configuration;
@@ -388,14 +432,17 @@ void Reconfiguration::AdoptFromMeta(const PartitionConfiguration& configuration,
 }
 
 void Reconfiguration::ResumeAfterRestart(const PartitionConfiguration& configuration) {
+  CHECK_EQ(configuration.primary, s_.options.self);
+  CHECK(s_.role == PartitionStatus::kInactive) << "it has begun already";
   roles_.RaiseBallot(configuration.ballot);
   s_.configuration = configuration;
   PartitionConfiguration wanted = configuration;
+  // The former process may have spoken under this ballot, so even a clean stop needs the next one.
   if (s_.last_stop == LastStop::kClean || configuration.secondaries.empty()) {
     Begin(ConfigType::kPrimaryForceUpdateBallot, s_.options.self, std::move(wanted));
     return;
   }
-  // The end of this log may have been lost; whoever has most takes over.
+  // The end of this log may be lost. Whoever holds most takes over.
   wanted.primary = Endpoint{};
   wanted.secondaries.push_back(s_.options.self);
   Begin(ConfigType::kDowngradeToSecondary, s_.options.self, std::move(wanted));
@@ -404,7 +451,7 @@ void Reconfiguration::ResumeAfterRestart(const PartitionConfiguration& configura
 void Reconfiguration::OnMissing(const MissingInSync& event) {
   EndLapse();
   if (s_.role == PartitionStatus::kPrimary || s_.role == PartitionStatus::kSecondary) {
-    // The answer may have been made before this replica joined: believe it the second time.
+    // The answer may have been made before this replica joined. It is believed the second time.
     if (missed_at_ == s_.ballot) {
       roles_.BecomeInactive(Inactivity::kRemoved, "not in the configuration");
       primary_.Resign();
@@ -414,11 +461,13 @@ void Reconfiguration::OnMissing(const MissingInSync& event) {
     return;
   }
   if (s_.role == PartitionStatus::kPotentialSecondary) {
-    // No configuration names who learns. But nobody invites it any more: the table is gone.
+    // No configuration names a learner, so this proves nothing. But if nobody invites it any more,
+    // the table is gone.
     if (s_.now - learner_.invited_at() >= s_.options.closed_linger && !learner_.HasWork())
       roles_.BecomeInactive(Inactivity::kRemoved, "its primary is silent");
     return;
   }
+  // A copy that is under way reports back to this core, so the core stays until then.
   if (IsPending() || learner_.HasWork()) return;
   if (event.linger == MissingInSync::Linger::kNone ||
       s_.now - s_.inactive_since >= s_.options.closed_linger) {
@@ -436,12 +485,12 @@ void Reconfiguration::OnProposal(const ConfigurationUpdateRequest& proposal) {
     return;
   }
   if (!s_.connected || s_.lapsed || configuration.ballot < s_.ballot || IsPending() ||
-      IsOfBeforeDrop(proposal.info)) {
+      IsOlderThanDrop(proposal.info)) {
     ++s_.counters.stale_messages;
     return;
   }
   TakeOver(proposal.info, configuration);
-  // It may overtake the config sync that tells a process that began anew of its part.
+  // A proposal may overtake the config sync that tells a new process of its part.
   const bool tells_part = configuration.ballot == s_.ballot &&
                           s_.role == PartitionStatus::kInactive &&
                           configuration.IsSecondary(s_.options.self);
@@ -464,6 +513,7 @@ void Reconfiguration::OnProposal(const ConfigurationUpdateRequest& proposal) {
 }
 
 void Reconfiguration::ProposedPrimary(const ConfigurationUpdateRequest& proposal) {
+  CHECK_EQ(proposal.config.ballot, s_.ballot) << "a proposal of another ballot is followed";
   if (s_.role == PartitionStatus::kPrimary) return;
   const bool may_serve = s_.role == PartitionStatus::kSecondary ||
                          (s_.role == PartitionStatus::kInactive &&
@@ -480,6 +530,7 @@ void Reconfiguration::ProposedPrimary(const ConfigurationUpdateRequest& proposal
 }
 
 void Reconfiguration::ProposedLearner(const ConfigurationUpdateRequest& proposal) {
+  CHECK_EQ(proposal.config.ballot, s_.ballot) << "a proposal of another ballot is followed";
   const bool fits = s_.role == PartitionStatus::kPrimary && proposal.node.IsValid() &&
                     !s_.configuration.IsMember(proposal.node) &&
                     SameMembers(proposal.config, s_.configuration);
@@ -507,6 +558,7 @@ void Reconfiguration::ProposedLearner(const ConfigurationUpdateRequest& proposal
 }
 
 void Reconfiguration::ProposedRemoval(const ConfigurationUpdateRequest& proposal) {
+  CHECK_EQ(proposal.config.ballot, s_.ballot) << "a proposal of another ballot is followed";
   const Endpoint node = proposal.node;
   const bool is_learner = proposal.type == ConfigType::kRemove && sessions_.Find(node) != nullptr;
   const bool is_primary_itself =
@@ -522,8 +574,9 @@ void Reconfiguration::ProposedRemoval(const ConfigurationUpdateRequest& proposal
     if (!hand_over_) hand_over_ = HandOver{proposal, s_.now + s_.options.hand_over_patience};
     return ProceedHandOver();
   }
-  // Whom it has not heard may hold more than a copy that came back as an older one. When the time for
-  // that is over this primary gives way, and who follows is chosen by what all hold.
+  // A member that was not heard may hold more than this copy, if the copy came back as an older
+  // one. When the time for that is over this primary gives way, and the next one is chosen by what
+  // all members hold.
   const bool is_unheard = !s_.is_proven && !WasJustChosen() && s_.configuration.IsSecondary(node);
   if (is_unheard) return;
   PartitionConfiguration wanted = s_.configuration;

@@ -1,27 +1,33 @@
-// Reconfiguration: this replica's talk with the meta server: asking for a new configuration,
-// following its proposals and its config sync (pacifica/PROTOCOL.md 8).
+// Reconfiguration: this replica's talk with the meta server. It asks for a new configuration, and
+// follows proposals and the config sync (pacifica/PROTOCOL.md 8).
 //
-// Shapes    At most one update is pending; meanwhile the replica is INACTIVE and its identical
-//           request is repeated until meta answers OK or says what is true instead. A larger ballot
-//           from anywhere makes it void; a lost lease does not: meta may still accept what was
-//           asked, so nothing may happen under the old ballot any more. Whoever lost its lease
-//           believes no proposal until a config sync has said what is true, and no answer to what it
-//           asked before that: they may have been sent before it was declared dead. A primary that
-//           is to make room for another takes no new writes until those under way are committed,
-//           for a moment at most: whose outcome is known needs not be told that it is not.
-//           Where the meta server changes nothing now (it is freezed, its disk is full) a primary
-//           that wished for one member more or less serves on under its ballot, though a copy of
-//           the request may yet be accepted: it waits for the members of both configurations. Who
-//           failed and can't be removed is tried again each update_retry_delay; meanwhile reads are
-//           served, and what is written while it fails is refused. It is not so for
-//           who wished to step down or to leave, even if it asked once: messages may be doubled
-//           (transport/T1), so a copy may yet be accepted, and another be primary at once; nor for
-//           who has just begun (a restarted process may not speak again under the ballot it had):
-//           they are INACTIVE until meta has said what is true. But who was primary and was refused asks for
-//           the next ballot as such instead, which a freezed meta server grants: with that all
-//           copies of the first wish are void.
-//           Whoever hears that its table was dropped leads no more, and believes nothing that was
-//           said before the drop: when all servers have heard, the table may be recalled.
+// Updates   At most one update is pending. Meanwhile the replica is INACTIVE, and the identical
+//           request is repeated until the meta server answers OK or says what is true instead. A
+//           larger ballot from anywhere makes the update void.
+// Lease     A lost lease does not make an update void: the meta server may still accept it, so
+//           nothing may happen under the old ballot any more. A replica that lost its lease
+//           believes no proposal until a config sync has said what is true, and no answer to what
+//           it asked before that: they may have been sent before it was declared dead.
+// Handing   A primary that is to make room for another takes no new writes until those under way
+//           are committed, for a moment at most, so that clients whose writes can still commit are
+//           not answered "outcome unknown".
+// Refused   The meta server changes nothing while it is freezed or its disk is full. A primary that
+//           asked for one member more or less then serves on under its ballot. A copy of its
+//           request may yet be accepted, so it waits for the members of both configurations. A
+//           failed member that cannot be removed is tried again each update_retry_delay; meanwhile
+//           reads are served, and writes are refused while the member fails.
+//           This does not apply to a primary that asked to step down or to leave: a delayed copy of
+//           that request (transport/T1) may still be accepted and make another server primary. Nor
+//           to a process that has just started, because it may already have spoken under this
+//           ballot. Both stay INACTIVE until the meta server states the configuration. A primary
+//           that was refused to step down may ask for the next ballot as primary instead. A freezed
+//           meta server grants that, and it makes all copies of the first request void.
+// Drop      A replica that hears that its table was dropped leads no more, and believes nothing
+//           that was said before the drop. When all servers have heard of it, the table may be
+//           recalled.
+// Errors    What no correct meta server sends is counted as odd and ignored; what comes late is
+//           counted as stale and ignored.
+// Threads   Strand-bound, as all of the core.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -40,75 +46,114 @@ namespace arion {
 // The update that waits for the meta server's answer.
 struct PendingUpdate {
   uint64_t serial = 0;
+  // Has the wanted members and the ballot after the present one. Repeats are identical.
   ConfigurationUpdateRequest request;
+  // When to send it again. Infinite while a call is under way.
   Instant retry_at = Instant::InfiniteFuture();
 };
 
+// One object for the life of the core. The references outlive it.
+//
+//   reconfiguration.RemoveMember(node);    // a member failed: asks the meta server
+//   reconfiguration.OnAnswer(answered);    // adopts what it answers
+//   reconfiguration.OnProposal(request);   // what the meta server wants
+//   reconfiguration.OnSynced(entry);       // what it says is true
 class Reconfiguration {
  public:
   Reconfiguration(ReplicaState& state, RoleKeeper& roles, Primary& primary, Learner& learner,
                   LearnerSessions& sessions)
       : s_(state), roles_(roles), primary_(primary), learner_(learner), sessions_(sessions) {}
 
-  // ---- wishes of a primary ----
-  // At once, or a moment after meta refused to: LacksMember() until then.
+  // ---- wishes of a primary; whatever it asks for leaves it INACTIVE until it is answered ----
+
+  // Asks for a configuration without the secondary `node`. If the meta server has just refused a
+  // removal, the member is only noted, and asked about when update_retry_delay is over;
+  // LacksMember() is true until then.
   void RemoveMember(Endpoint node);
-  // One failed that can't be removed now: nothing commits.
+  // True while a secondary has failed but the meta server refuses its removal: no write can commit.
   bool LacksMember() const;
-  // Nobody answers any more: rather than remove all others it makes room for one of them.
+  // No member answers any more. Asks to become a secondary instead of removing all others. The
+  // configuration has secondaries.
   void GiveWay();
-  // It may hold less than a member, or shows that it does: the meta server chooses who leads by what
-  // each of them holds. Who is shown to hold less leaves its group, and learns.
+  // kAsSecondary: this primary may hold less than a member. The meta server chooses who leads by
+  // what each of them holds. kAsLearner: it was shown to hold less, so it leaves its group and will
+  // learn.
   enum class Yield { kAsSecondary, kAsLearner };
+  // Asks for a configuration that another may lead. `why` is for people.
   void GiveUpOffice(Yield yield, std::string_view why);
-  // By the ballot after it gave up its office, as a secondary: by a meta server that does not ask who
-  // holds what (2.5.0's), and would go on so.
+  // True if this primary gave up its office as a secondary, and then leads again by the ballot
+  // right behind that. Such a meta server does not ask who holds what (2.5.0's), and would choose
+  // it again and again.
   bool WasChosenAgain() const { return gave_up_at_ && s_.ballot == *gave_up_at_ + 2; }
-  // Not for a while after it was refused: each time costs a ballot, which nobody but meta would hear of.
+  // False for a while after the meta server refused a way to be given: each attempt costs a ballot,
+  // and only the meta server would notice.
   bool MayGiveWay() const { return !refused_way_ || refused_way_->until <= s_.now; }
-  // Chosen a moment ago, maybe because another gave way: that one is then removed, not given way to.
+  // The meta server chose this primary less than three prepare timeouts ago, maybe because another
+  // primary gave way. Then a silent member is removed and not given way to.
   bool WasJustChosen() const;
-  // False: too early. What earlier primaries prepared may have been committed by them, so it must
-  // be committed here, and with it be in the learner's log, before the learner counts as a member
-  // that has everything.
+  // Asks for the learner `node` as a secondary. Returns false if it is too early: an earlier
+  // primary may have committed what it had prepared, so all that must be committed here, and be in
+  // the learner's log with it, before the learner counts as a member that has everything. `node`
+  // has a session and is no member.
   bool UpgradeLearner(Endpoint node);
-  // It failed, or learns anew.
+  // Ends the learner's session, because it failed or learns anew. If it may be a member already,
+  // asks for it as one first: nothing commits without it before the meta server has said what is
+  // true.
   void EndSession(Endpoint learner);
-  // It was refused as a member for the time being, and may be one any moment.
+  // The meta server refused this learner as a member for now, under the present ballot. A copy of
+  // the request may make it one any moment.
   bool MayBeMember(Endpoint learner) const;
-  // The replica failed while it was primary: say so, don't wait.
+  // The replica failed while it was primary of `configuration`: says so once, and does not wait for
+  // an answer.
   void TellFault(const PartitionConfiguration& configuration);
 
-  // ---- what meta says ----
+  // ---- what the meta server says; all of it may hold anything ----
+
+  // Ignored unless the lease is held, a config sync of this lease has come, no update is pending,
+  // and it is for the present ballot or a larger one, which is adopted first.
   void OnProposal(const ConfigurationUpdateRequest& proposal);
+  // The answer to the pending update, or the lack of one.
   void OnAnswer(const ConfigurationUpdateAnswered& answer);
+  // The configuration by the meta server's config sync.
   void OnSynced(const ConfigurationUpdateRequest& entry);
+  // The table's description. An older one than the known is ignored.
   void OnTableChanged(const AppInfo& app);
+  // A config sync did not name this replica. A member believes the second one under the same
+  // ballot.
   void OnMissing(const MissingInSync& event);
-  // Who was refused to give way need not wait any longer.
+  // A primary that was refused to give way need not wait any longer.
   void OnMetaThawed() { refused_way_.reset(); }
 
+  // ---- questions and time ----
+
+  // An own update waits for its answer. False as soon as a larger ballot has made it void.
   bool IsPending() const;
+  // The primary is to step down and lets its writes commit first.
   bool IsHandingOver() const { return hand_over_.has_value(); }
-  // After every event.
+  // Steps down if the writes are committed or the time for that is over. After every event.
   void ProceedHandOver();
+  // Repeats what is due.
   void OnTick();
+  // When OnTick or ProceedHandOver has something to do; InfiniteFuture if nothing waits.
   Instant NextWakeup() const;
-  void Check() const;  // invariants/R11; what is remembered is of no ballot that is yet to come
+  // CHECKs invariants/R11, and that nothing is remembered of a ballot that is yet to come. After
+  // every step.
+  void Check() const;
 
  private:
-  // `wanted` has the members wished for; its ballot must be the current one.
   struct Cause {
     std::string_view why = "update in flight";
-    std::optional<bool> holds_less = std::nullopt;  // as in ConfigurationUpdateRequest
+    // As in ConfigurationUpdateRequest.
+    std::optional<bool> holds_less = std::nullopt;
   };
+  // `wanted` has the wished members and the present ballot. The replica is INACTIVE afterwards.
   void Begin(ConfigType type, Endpoint node, PartitionConfiguration wanted) {
     Begin(type, node, std::move(wanted), Cause{});
   }
   void Begin(ConfigType type, Endpoint node, PartitionConfiguration wanted, const Cause& cause);
   void Send();
   void AskForMember(Endpoint learner);
-  // `truth`: of a meta server that changes nothing now.
+  // `truth` is what a meta server that changes nothing now says is stored.
   bool MayServeOn(const PartitionConfiguration& truth) const;
   void ServeOn(const PartitionConfiguration& truth);
   bool MayStayInOffice(const PartitionConfiguration& truth) const;
@@ -117,7 +162,7 @@ class Reconfiguration {
   // A config sync of the present lease has come.
   void EndLapse();
   void LeaveDropped();
-  bool IsOfBeforeDrop(const AppInfo& app) const;
+  bool IsOlderThanDrop(const AppInfo& app) const;
   PartitionConfiguration SelfAmongSecondaries() const;
   bool IsSane(const PartitionConfiguration& configuration) const;
   // The newest description of the table counts; one that lacks a version always does.
@@ -140,28 +185,36 @@ class Reconfiguration {
     Instant until;
   };
   std::optional<HandOver> hand_over_;
-  struct Undecided {  // whether it is a member of the ballot that follows
+  // A learner of whom it is not decided whether it is a member of the next ballot. `ballot` is the
+  // primary's.
+  struct Undecided {
     Endpoint learner;
-    Ballot ballot;  // the primary's
+    Ballot ballot;
     Instant ask_again_at;
   };
   std::optional<Undecided> undecided_;
+  // The meta server refused a removal. `failed` is the member that has failed since; invalid:
+  // nobody.
   struct RefusedRemoval {
-    Ballot ballot;  // the primary's
+    Ballot ballot;
     Instant ask_again_at;
-    Endpoint failed = {};  // since; invalid: nobody
+    Endpoint failed = {};
   };
   std::optional<RefusedRemoval> refused_removal_;
-  struct RefusedWay {  // to another
-    Instant until;     // it stays
+  // The meta server refused that another leads. This primary stays until `until`.
+  struct RefusedWay {
+    Instant until;
     absl::Duration patience;
   };
   std::optional<RefusedWay> refused_way_;
-  std::optional<int64_t> dropped_at_version_;  // of the table
-  std::optional<Instant> chosen_at_;           // as primary, by the meta server
-  std::optional<Ballot> gave_up_at_;  // its office, as a secondary, when this was its ballot
-  std::optional<Ballot>
-      missed_at_;  // a config sync did not name us while we served under this ballot
+  // The table's version that said it was dropped.
+  std::optional<int64_t> dropped_at_version_;
+  // When the meta server last chose this replica as primary.
+  std::optional<Instant> chosen_at_;
+  // The ballot under which this replica gave up its office as a secondary.
+  std::optional<Ballot> gave_up_at_;
+  // The ballot under which this replica served when a config sync did not name it.
+  std::optional<Ballot> missed_at_;
 };
 
 }  // namespace arion

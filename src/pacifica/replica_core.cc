@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/log.h"
-#include "decrees/log_replay.h"
 #include "decrees/possible.h"
+#include "pacifica/group_answers.h"
 #include "pacifica/group_check.h"
 #include "pacifica/learner.h"
 #include "pacifica/learner_sessions.h"
@@ -23,15 +23,15 @@
 namespace arion {
 namespace {
 
-// Of meta_split_status (pacifica/PROTOCOL.md 6).
+// Values of meta_split_status, which only older versions send (pacifica/PROTOCOL.md 6).
 constexpr int32_t kNoSplit = 0, kSplitPausing = 2, kSplitCanceling = 4;
 
 }  // namespace
 
 using enum PartitionStatus;
 
-// The roles, wired; each event goes to the one it concerns, and what that one can't decide alone is
-// decided here.
+// The roles, wired. Each event goes to the role that it concerns. What a role cannot decide alone,
+// because it knows only its own part, is decided here or in GroupAnswers.
 struct ReplicaCore::Parts {
   explicit Parts(CoreOptions options)
       : s(std::move(options)),
@@ -42,7 +42,8 @@ struct ReplicaCore::Parts {
         learner(s, secondary),
         roles(s, roll_call, primary, secondary, learner, sessions),
         reconfiguration(s, roles, primary, learner, sessions),
-        group_check(s, primary, sessions) {}
+        group_check(s, primary, sessions),
+        group_answers(s, roll_call, primary, reconfiguration, group_check) {}
 
   ReplicaState s;
   RollCall roll_call;
@@ -53,10 +54,12 @@ struct ReplicaCore::Parts {
   RoleKeeper roles;
   Reconfiguration reconfiguration;
   GroupCheck group_check;
-  Watermarks before;                      // at the end of the last step: what holds between steps
-  Ballot office_ballot = kInvalidBallot;  // the ballot of the office group_check knows of
+  GroupAnswers group_answers;
+  // At the end of the last step: what holds between steps.
+  Watermarks before;
+  // The ballot of the office that group_check knows of; invalid: it knows of none.
+  Ballot office_ballot = kInvalidBallot;
 
-  void Recover(const RecoveredState& recovered);
   void Fail(std::string_view why);
   void Follow(Learner::Verdict verdict);
   void Settle();
@@ -68,9 +71,9 @@ struct ReplicaCore::Parts {
   void On(const DurableAdvanced& event);
   void On(const Fenced& event) { Fail(event.why); }
   void On(const PrepareReceived& event);
-  void On(const PrepareAcked& event);
+  void On(const PrepareAcked& event) { group_answers.OnPrepareAcked(event); }
   void On(const GroupCheckReceived& event);
-  void On(const GroupCheckAnswered& event);
+  void On(const GroupCheckAnswered& event) { group_answers.OnGroupCheckAnswered(event); }
   void On(const AddLearnerReceived& event);
   void On(const RemoveReceived& event);
   void On(const ProposalReceived& event) { reconfiguration.OnProposal(event.request); }
@@ -89,51 +92,17 @@ struct ReplicaCore::Parts {
   void On(const LearnCompletionAnswered& event) { Follow(learner.OnCompletionAnswered(event)); }
   void On(const Tick&);
 
-  void HearMember(const GroupCheckAnswered& event);
-  void OnUnheard(Endpoint member);
   bool IsOdd(const PrepareRequest& request) const;
   ErrorCode AdmitPrepare(const PrepareRequest& request);
-  void OnSilent(Endpoint node);
 };
 
 // ---- starting ----
 
-void ReplicaCore::Parts::Recover(const RecoveredState& recovered) {
-  s.ballot = recovered.ballot;
-  s.last_stop = recovered.last_stop;
-  s.inactivity = recovered.inactivity;
-  if (recovered.inactivity == Inactivity::kRemoved) s.standing = Standing::kLearner;
-  s.last_applied = s.last_handed = recovered.last_applied;
-  s.last_durable = std::min(recovered.last_durable, recovered.last_applied);
-  s.list.Reset(recovered.last_applied, recovered.last_applied_ballot);
-  LogReplay replay(s.options.pid, recovered.last_applied);
-  std::vector<MutationPtr> committed;
-  for (const MutationPtr& m : recovered.logged) {
-    if (replay.Add(m, &committed).ok()) continue;
-    // Rather a removed replica that learns anew than a history with a hole.
-    ++s.counters.lost_entries;
-    s.inactivity = Inactivity::kRemoved;
-    break;
-  }
-  s.ballot = std::max(s.ballot, replay.max_ballot());
-  s.last_mutation_ballot = std::max(recovered.last_mutation_ballot, replay.max_ballot());
-  for (const MutationPtr& m : committed) s.list.Put(m, PrepareList::LogState::kLogged, 0);
-  const Decree last_committed = replay.last_committed();
-  for (const MutationPtr& m : replay.Uncommitted())
-    s.list.Put(m, PrepareList::LogState::kLogged, 0);
-  s.CommitThrough(last_committed);
-  for (Decree d = s.list.first_kept(); d <= s.list.last_prepared(); ++d) {
-    const PrepareList::Entry* entry = s.list.Find(d);
-    if (entry == nullptr) continue;
-    s.last_timestamp_us = std::max(s.last_timestamp_us, entry->mutation->timestamp_us);
-  }
-  before = s.marks();
-}
-
 ReplicaCore::ReplicaCore(CoreOptions options, const RecoveredState& recovered, Instant now)
     : parts_(std::make_unique<Parts>(std::move(options))) {
   parts_->s.now = parts_->s.inactive_since = now;
-  parts_->Recover(recovered);
+  parts_->s.Recover(recovered);
+  parts_->before = parts_->s.marks();
   Check();
 }
 
@@ -145,6 +114,8 @@ Effects ReplicaCore::Step(const Event& event, Instant now) {
   Parts& p = *parts_;
   CHECK(now >= p.s.now) << "time falls";
   p.s.now = now;
+  CHECK(p.s.effects.send.empty() && p.s.effects.replies.empty())
+      << "effects of the last step were not given out";
   if (p.s.role == kError) {
     p.Refuse(event);
   } else {
@@ -156,8 +127,8 @@ Effects ReplicaCore::Step(const Event& event, Instant now) {
   return std::exchange(p.s.effects, Effects{});
 }
 
-// What follows from any event: the learner may go on, new work may start, a new office begins its
-// group checks.
+// What follows from any event: the learner may go on, new work may start, and a new office begins
+// its group checks. It is done once, at the end of the step, so that no handler has to think of it.
 void ReplicaCore::Parts::Settle() {
   if (s.role == kPotentialSecondary) learner.Proceed();
   reconfiguration.ProceedHandOver();
@@ -167,6 +138,7 @@ void ReplicaCore::Parts::Settle() {
     return;
   }
   if (roll_call.IsOver() && !primary.IsOpen()) {
+    // No member holds what this replica lacks: had its disk lost something, that would have shown.
     s.is_proven = true;
     primary.Open();
   }
@@ -178,40 +150,8 @@ void ReplicaCore::Parts::Settle() {
   group_check.Watch();
 }
 
-// ---- roll call ----
-
-void ReplicaCore::Parts::HearMember(const GroupCheckAnswered& event) {
-  const GroupCheckResponse& answer = event.response;
-  const RollCall::Verdict verdict = roll_call.OnAnswer(event.from, answer);
-  if (verdict == RollCall::Verdict::kFine) return;
-  if (verdict == RollCall::Verdict::kIsFarBehind) return reconfiguration.RemoveMember(event.from);
-  if (verdict == RollCall::Verdict::kIsBehind)
-    return primary.PrepareAgainFor(event.from, answer.last_committed_decree_in_prepare_list);
-  if (verdict == RollCall::Verdict::kProvesMore) ++s.times_older;
-  const std::string why = absl::StrCat(
-      "gives way: ", event.from.ToString(), " holds ",
-      answer.last_mutation_ballot.value_or(kInvalidBallot).value(), ".",
-      answer.last_prepared_decree.value_or(answer.last_committed_decree_in_prepare_list).value(),
-      ", of it committed ", answer.last_committed_decree_in_prepare_list.value(),
-      "; this copy ends at ", s.last_mutation_ballot.value(), ".", s.list.last_prepared().value());
-  const bool leaves = verdict == RollCall::Verdict::kProvesMore || reconfiguration.WasChosenAgain();
-  reconfiguration.GiveUpOffice(
-      leaves ? Reconfiguration::Yield::kAsLearner : Reconfiguration::Yield::kAsSecondary, why);
-}
-
-// Whom the meta server chose by what all the living hold, and who was there all along, goes on
-// without; who only came back as what it was leaves the choice to the meta server.
-void ReplicaCore::Parts::OnUnheard(Endpoint member) {
-  if (s.is_proven || reconfiguration.WasJustChosen()) {
-    OnSilent(member);
-  } else {
-    reconfiguration.GiveUpOffice(Reconfiguration::Yield::kAsSecondary,
-                                 "gives way: a member does not say what it holds");
-  }
-  if (s.role == kPrimary) roll_call.Excuse(member);
-}
-
-// An ERROR replica promises nothing any more; who waits is told or forgotten.
+// A replica in ERROR promises nothing any more. Requests are refused; messages that need no answer
+// are forgotten.
 void ReplicaCore::Parts::Refuse(const Event& event) {
   if (const auto* write = std::get_if<ClientWrite>(&event)) {
     s.effects.client_replies.push_back({write->token, ErrorCode::kInvalidState, kInvalidDecree});
@@ -236,11 +176,13 @@ void ReplicaCore::Parts::Refuse(const Event& event) {
 
 void ReplicaCore::Parts::Fail(std::string_view why) {
   CHECK(s.role != kError);
-  // Also while its own update is in flight or its lease is lost: meta still counts on it.
+  // Also while its own update is in flight or its lease is lost: the meta server still counts on it
+  // as primary.
   const bool was_primary =
       s.configuration.primary == s.options.self && s.configuration.ballot == s.ballot;
   const PartitionConfiguration configuration = s.configuration;
   roles.Fail(why);
+  CHECK(s.role == kError) << "replica_core/P5: it goes on";
   if (was_primary) reconfiguration.TellFault(configuration);
 }
 
@@ -251,7 +193,8 @@ void ReplicaCore::Parts::Follow(Learner::Verdict verdict) {
     case Learner::Verdict::kLocalFault:
       return Fail(absl::StrCat("learning: the disk failed: ", learner.failure()));
     case Learner::Verdict::kSessionFailed:
-    case Learner::Verdict::kAdoptBallot:  // handled where answers arrive
+    case Learner::Verdict::kAdoptBallot:
+      // A ballot that was adopted is not asked for again: the answer cannot be true.
       if (s.role == kPotentialSecondary)
         roles.BecomeInactive(Inactivity::kRemoved,
                              absl::StrCat("learning failed: ", learner.failure()));
@@ -262,6 +205,7 @@ void ReplicaCore::Parts::Follow(Learner::Verdict verdict) {
 
 void ReplicaCore::Parts::On(const Logged& event) {
   const Decree decree = s.TakeLogged(event.sequence);
+  // Nothing may be acknowledged any more: what the log holds is not known.
   if (event.err != ErrorCode::kOk) return Fail("log write failed");
   if (decree == kInvalidDecree) return;
   if (s.role == kPrimary) {
@@ -274,6 +218,7 @@ void ReplicaCore::Parts::On(const Logged& event) {
 void ReplicaCore::Parts::On(const Applied& event) {
   if (event.err != ErrorCode::kOk) return Fail("apply failed");
   CHECK_LE(event.decree, s.last_handed) << "applied what was never handed over";
+  // The driver may report several decrees at once, and the same ones again.
   if (event.decree <= s.last_applied) return;
   s.last_applied = event.decree;
   primary.OnApplied();
@@ -286,6 +231,8 @@ void ReplicaCore::Parts::On(const DurableAdvanced& event) {
 
 // ---- prepares ----
 
+// Whether no correct primary sends this prepare. What passes may be acted on without a CHECK
+// failing.
 bool ReplicaCore::Parts::IsOdd(const PrepareRequest& request) const {
   if (request.mutation == nullptr) return true;
   const Mutation& m = *request.mutation;
@@ -295,10 +242,13 @@ bool ReplicaCore::Parts::IsOdd(const PrepareRequest& request) const {
          m.decree < Decree(1) || m.last_committed >= m.decree || m.last_committed < Decree(0);
 }
 
-// kOk: the prepare is for the role and session this replica has now.
+// kOk: the prepare is for the role and session that this replica has now. May adopt the ballot and
+// the role that the prepare names.
 ErrorCode ReplicaCore::Parts::AdmitPrepare(const PrepareRequest& request) {
   const ReplicaConfiguration& config = request.config;
   if (!s.connected) return ErrorCode::kInactiveState;
+  // After an unclean stop a prepare of the same ballot makes this replica a secondary: it tells the
+  // committed point.
   const bool is_awaited = s.AwaitsItsPrimary() && !s.initializing && config.ballot == s.ballot &&
                           config.status == kSecondary;
   if ((config.ballot > s.ballot || is_awaited) &&
@@ -310,7 +260,7 @@ ErrorCode ReplicaCore::Parts::AdmitPrepare(const PrepareRequest& request) {
       return s.inactivity == Inactivity::kTransient ? ErrorCode::kInactiveState
                                                     : ErrorCode::kInvalidState;
     case kPotentialSecondary:
-      // 0: it has no session, and takes no prepares of one.
+      // 0: the learner has no session, and takes no prepares of any.
       if (learner.signature() == 0 || config.learner_signature != learner.signature()) {
         ++s.counters.stale_messages;
         return ErrorCode::kInvalidState;
@@ -340,6 +290,7 @@ void ReplicaCore::Parts::On(const PrepareReceived& event) {
     return;
   }
   const MutationPtr& mutation = event.request.mutation;
+  // Its sender leads no more, so nobody waits for the answer.
   if (mutation->ballot < s.ballot) {
     ++s.counters.stale_messages;
     s.effects.dropped.push_back(event.token);
@@ -356,42 +307,10 @@ void ReplicaCore::Parts::On(const PrepareReceived& event) {
   }
 }
 
-void ReplicaCore::Parts::On(const PrepareAcked& event) {
-  if (s.role != kPrimary) {
-    ++s.counters.stale_messages;
-    return;
-  }
-  const PrepareDispatch::Verdict verdict = primary.OnPrepareAnswer(event);
-  if (verdict.outcome == PrepareDispatch::Outcome::kUnknown) ++s.counters.stale_messages;
-  if (verdict.outcome == PrepareDispatch::Outcome::kAcked)
-    roll_call.OnPreparedAgain(verdict.node, verdict.decree);
-  const bool is_silent = verdict.outcome == PrepareDispatch::Outcome::kTimedOut;
-  if (verdict.outcome != PrepareDispatch::Outcome::kFailed && !is_silent) return;
-  if (s.configuration.IsSecondary(verdict.node)) {
-    is_silent ? OnSilent(verdict.node) : reconfiguration.RemoveMember(verdict.node);
-  } else {
-    reconfiguration.EndSession(verdict.node);
-  }
-}
-
-// One who does not answer is removed. When nobody does, and without them nothing may be written
-// anyway, it is rather this server that can't be reached, whatever its beacons say: then it makes
-// room for one of the others.
-void ReplicaCore::Parts::OnSilent(Endpoint node) {
-  const std::vector<Endpoint>& members = s.configuration.secondaries;
-  const bool nobody_answers =
-      s.MembersMin() > 1 && !reconfiguration.WasJustChosen() &&
-      std::all_of(members.begin(), members.end(), [&](Endpoint member) {
-        return member == node || primary.IsSilent(member) || group_check.IsSilent(member);
-      });
-  if (!nobody_answers) return reconfiguration.RemoveMember(node);
-  if (reconfiguration.MayGiveWay()) return reconfiguration.GiveWay();
-  primary.TakeOffice(Primary::Term::kResumed);  // what is under way is sent anew
-}
-
 // ---- group ----
 
 void ReplicaCore::Parts::On(const GroupCheckReceived& event) {
+  // Without a lease an empty answer says nothing of this replica, not even that it failed.
   if (!s.connected) {
     s.Reply(event.token, GroupCheckResponse{});
     return;
@@ -400,11 +319,13 @@ void ReplicaCore::Parts::On(const GroupCheckReceived& event) {
   const auto answer = [&](ErrorCode err) {
     GroupCheckResponse response = learner.Report();
     response.err = err;
-    // An older version's primary asks each secondary before a split is paused or given up, and waits.
+    // A primary of an older version asks each secondary before it pauses or gives up a split, and
+    // waits for all.
     const auto split = event.request.meta_split_status.value_or(kNoSplit);
+    // No secondary here ever begins one.
     if (err == ErrorCode::kOk && s.role == kSecondary &&
         (split == kSplitPausing || split == kSplitCanceling))
-      response.is_split_stopped = true;  // no secondary here ever begins one
+      response.is_split_stopped = true;
     s.Reply(event.token, std::move(response));
   };
   const Decree committed = event.request.committed();
@@ -415,6 +336,8 @@ void ReplicaCore::Parts::On(const GroupCheckReceived& event) {
     return answer(ErrorCode::kInvalidData);
   }
   if (config.ballot < s.ballot) return answer(ErrorCode::kVersionOutdated);
+  // While an own update is pending, nobody else's word of this ballot counts. A session that failed
+  // here must be begun anew by the primary.
   const bool own_update = config.ballot == s.ballot && reconfiguration.IsPending();
   const bool failed = config.status == kPotentialSecondary && s.role == kInactive &&
                       learner.HasFailed(config.learner_signature);
@@ -429,31 +352,12 @@ void ReplicaCore::Parts::On(const GroupCheckReceived& event) {
     roles.BecomeInactive(Inactivity::kRemoved, "committed decrees are missing here");
     return answer(ErrorCode::kInvalidState);
   }
+  // If the term is open, its primary held this much at one moment: whoever has all of that is
+  // proven.
   const Decree held = event.request.last_prepared_decree.value_or(kInvalidDecree);
   if (held >= committed) secondary.NotePrimaryHolds(held);
   if (s.role == kPotentialSecondary) learner.OnInvitation(config.learner_signature);
   answer(ErrorCode::kOk);
-}
-
-void ReplicaCore::Parts::On(const GroupCheckAnswered& event) {
-  // Who does not answer yet may be starting, and may hold more.
-  if (s.role == kPrimary && !primary.IsOpen() && !s.is_proven && event.rpc != ErrorCode::kOk &&
-      s.configuration.IsSecondary(event.from))
-    return;
-  switch (group_check.OnAnswer(event)) {
-    case GroupCheck::Verdict::kFine:
-      if (s.role == kPrimary && event.ballot == s.ballot && event.rpc == ErrorCode::kOk)
-        HearMember(event);
-      return;
-    case GroupCheck::Verdict::kMemberFailed:
-      return event.rpc == ErrorCode::kTimeout ? OnSilent(event.from)
-                                              : reconfiguration.RemoveMember(event.from);
-    case GroupCheck::Verdict::kLearnerFailed:
-      return reconfiguration.EndSession(event.from);
-    case GroupCheck::Verdict::kLearnerSucceeded:
-      reconfiguration.UpgradeLearner(event.from);  // too early: its own report is repeated
-      return;
-  }
 }
 
 void ReplicaCore::Parts::On(const AddLearnerReceived& event) {
@@ -468,6 +372,8 @@ void ReplicaCore::Parts::On(const AddLearnerReceived& event) {
     return;
   }
   if (config.ballot == s.ballot && reconfiguration.IsPending()) return;
+  // It tells of the table like any other word: the newest description counts, whatever becomes of
+  // the invitation.
   reconfiguration.OnTableChanged(event.request.app);
   if (roles.AdoptAssigned(config, "add learner") == TransitionVerdict::kRefuse) return;
   if (s.role == kPotentialSecondary) learner.OnInvitation(config.learner_signature);
@@ -480,6 +386,7 @@ void ReplicaCore::Parts::On(const RemoveReceived& event) {
     ++s.counters.odd_messages;
     return;
   }
+  // Under the same ballot the primary may have invited this replica again after it was removed.
   const bool late = config.ballot < s.ballot || (config.ballot == s.ballot && s.role != kInactive);
   if (late) {
     ++s.counters.stale_messages;
@@ -491,6 +398,8 @@ void ReplicaCore::Parts::On(const RemoveReceived& event) {
   sessions.Clear();
 }
 
+// A member may come back to its role under the same ballot. A learner's session ends: its primary
+// does not wait.
 void ReplicaCore::Parts::On(const LeaseLost&) {
   s.connected = false;
   s.lapsed = true;
@@ -499,7 +408,10 @@ void ReplicaCore::Parts::On(const LeaseLost&) {
   } else if (s.role == kPotentialSecondary) {
     roles.BecomeInactive(Inactivity::kRemoved, "lease lost");
   }
+  // What was not started was not written, and clients find the next primary sooner than this one
+  // returns.
   primary.RefuseQueued(ErrorCode::kInvalidState);
+  CHECK(s.role == kInactive) << "invariants/R12: a role without a lease";
 }
 
 // ---- learning ----
@@ -520,6 +432,7 @@ void ReplicaCore::Parts::On(const LearnReceived& event) {
     s.Reply(event.token, std::move(response));
     return;
   }
+  // It learns anew, so it is not what the meta server was asked to make a member.
   if (reconfiguration.MayBeMember(learner)) reconfiguration.EndSession(learner);
   switch (sessions.Answer(event)) {
     case LearnerSessions::Consequence::kNone:
@@ -548,7 +461,8 @@ void ReplicaCore::Parts::On(const LearnCompletionReceived& event) {
     response.err = ErrorCode::kInvalidState;
   }
   if (response.err == ErrorCode::kOk && !reconfiguration.UpgradeLearner(report.node)) {
-    response.err = ErrorCode::kInactiveState;  // it asks again
+    // It is too early; the learner asks again.
+    response.err = ErrorCode::kInactiveState;
   }
   s.Reply(event.token, std::move(response));
 }
@@ -564,7 +478,7 @@ void ReplicaCore::Parts::On(const LearnAnswered& event) {
           Inactivity::kRemoved,
           absl::StrCat("learning failed: ", event.response.config.primary.ToString(),
                        " answered with a configuration of ballot ",
-                       event.response.config.ballot.value(), " that can't be taken over"));
+                       event.response.config.ballot.value(), " that cannot be adopted"));
     verdict = learner.OnAnswer(event);
   }
   Follow(verdict);
@@ -574,17 +488,15 @@ void ReplicaCore::Parts::On(const Tick&) {
   primary.OnTick();
   group_check.OnTick();
   reconfiguration.OnTick();
-  if (s.role != kPrimary || roll_call.IsOver()) return;
-  for (Endpoint member : roll_call.TakeDue()) group_check.Ask(member);
-  if (const std::optional<Endpoint> member = roll_call.Overdue()) OnUnheard(*member);
+  group_answers.OnTick();
 }
 
 // ---- questions ----
 
 Instant ReplicaCore::NextWakeup() const {
   const Parts& p = *parts_;
-  if (!p.s.effects.apply.empty())
-    return p.s.now;  // what the log of the former incarnation had committed
+  // What the log of the former process had committed waits for the first step.
+  if (!p.s.effects.apply.empty()) return p.s.now;
   return std::min({p.primary.NextWakeup(), p.group_check.NextWakeup(),
                    p.reconfiguration.NextWakeup(), p.roll_call.NextWakeup(),
                    p.learner.NextWakeup()});
@@ -621,12 +533,15 @@ std::vector<Endpoint> ReplicaCore::learners() const {
 ErrorCode ReplicaCore::ReadGate(ReadKind kind) const {
   const ReplicaState& s = parts_->s;
   if (kind == ReadKind::kBackup && s.role == kSecondary) return ErrorCode::kOk;
+  // Below the barrier the former primary may have answered reads from what is not applied here yet.
   if (s.role != kPrimary || !parts_->primary.IsOpen() || s.last_applied < s.read_barrier)
     return ErrorCode::kInvalidState;
   return ErrorCode::kOk;
 }
 
 ErrorCode ReplicaCore::WriteGate() const {
+  // A write that is taken now could not be answered before another leads, or before the failed
+  // member is gone.
   const Reconfiguration& reconfiguration = parts_->reconfiguration;
   if (reconfiguration.IsHandingOver() || reconfiguration.LacksMember())
     return ErrorCode::kInvalidState;
@@ -648,6 +563,9 @@ void ReplicaCore::Check() const {
   const Watermarks marks = p.s.marks();
   CheckLadder(marks);
   CheckRise(p.before, marks);
+  CHECK(marks.role != kPrimary || p.office_ballot == marks.ballot)
+      << "a primary whose group was told nothing of its ballot";
+  CHECK(marks.role == kPrimary || p.office_ballot == kInvalidBallot) << "a group without a primary";
   CHECK(p.before.ballot == marks.ballot || p.s.effects.persist_ballot == marks.ballot)
       << "invariants/R13";
   p.before = marks;

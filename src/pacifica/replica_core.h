@@ -3,11 +3,12 @@
 // member is removed by the meta server instead.
 //
 // Shapes    Begins INACTIVE (transient) and disconnected, with what the disk held. `now` never
-//           falls.
+//           falls. One process has one core for a replica at a time; a new process begins a new
+//           one.
 // Errors    A message that a correct peer would not send is refused and counted
-//           (counters().odd_messages); faults of the own disk end in ERROR. Only our own mistakes
-//           CHECK (invariants.h).
-// Threads   Strand-bound to the replica's strand.
+//           (counters().odd_messages). Faults of the own disk end in ERROR. Only mistakes of this
+//           code, or of its driver, are CHECK failures (invariants.h).
+// Threads   Strand-bound to the replica's strand. It takes no lock.
 // Promises  replica_core/P1  A member acknowledges a mutation only after its log has it durable,
 //               under the ballot it then has.
 //           replica_core/P2  A client's kOk means: committed (every member of the configuration has
@@ -24,7 +25,8 @@
 //               lack.
 // Parts     prepare_list.h what is in flight · primary.h · secondary.h · learner.h (receiving
 //           state) · learner_sessions.h (giving it) · reconfiguration.h (meta server) ·
-//           roll_call.h, reconciliation.h (taking office) · role_transition.h
+//           roll_call.h, reconciliation.h (taking office) · group_answers.h (members that fail) ·
+//           role_keeper.h, role_transition.h
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -42,79 +44,117 @@
 
 namespace arion {
 
+// kPrimaryOnly: linearizable, answered by the primary. kBackup: may be stale, a secondary answers
+// it as well.
 enum class ReadKind { kPrimaryOnly, kBackup };
 
+// The driver owns it, steps it, and carries out what each step asks for before or while it takes
+// the next:
+//
+//   ReplicaCore core(options, recovered, clock.Now());
+//   Effects effects = core.Step(Connected{}, clock.Now());
+//   ...                                               // carry out `effects` (effects.h)
+//   effects = core.Step(PrepareReceived{token, request}, clock.Now());
+//   log.Append(effects.append[0].mutation, ...);      // nothing is acknowledged yet
+//   effects = core.Step(Logged{effects.append[0].sequence}, clock.Now());
+//   Send(effects.replies);                            // now it is
+//   timer.At(core.NextWakeup(), Tick{});
+//
+// A core that is dropped answers nothing: the driver drops the tokens with it.
 class ReplicaCore {
  public:
-  // `recovered.ballot` is durable already. Uncommitted mutations of the log count as logged.
+  // `recovered.ballot` is durable already. The log's uncommitted mutations count as logged. What
+  // the log proves committed is handed to the engine by the first Step. If there is any,
+  // NextWakeup() is `now` until then.
   ReplicaCore(CoreOptions options, const RecoveredState& recovered, Instant now);
   ~ReplicaCore();
 
+  // Takes one event and returns what the driver is to do. `now` is not before the `now` of the last
+  // step. After a step the invariants hold: they are checked, in release too.
   Effects Step(const Event& event, Instant now);
-  // When Tick is wanted; InfiniteFuture: only events move it.
+  // When a Tick is wanted at the latest. InfiniteFuture: only events move the core.
   Instant NextWakeup() const;
 
-  // ---- questions ----
+  // ---- questions; each answers for the time between two steps ----
 
   // Watermarks, role and ballot.
   Watermarks marks() const;
   PartitionStatus role() const;
   Ballot ballot() const;
+  // Has a meaning only while the role is INACTIVE.
   Inactivity inactivity() const;
-  bool IsInitializing() const;  // until the first configuration after the start
-  // An own update is in flight, or about to be asked for.
+  // No configuration was heard of since the core began.
+  bool IsInitializing() const;
+  // An own update is in flight, or is about to be asked for.
   bool IsReconfiguring() const;
-  // Of the newest mutation prepared here, what meta compares (replica_info 1004); -1 while the
-  // state is a learner's or has a hole: it may lack what the group committed, and must not be
-  // chosen before a former member.
+  // The ballot of the newest mutation prepared here, which the meta server compares (replica_info
+  // 1004). -1 while the state is a learner's or has a hole: it may lack what the group committed,
+  // and must not be chosen before a former member. 0: not known.
   Ballot last_mutation_ballot() const;
-  // How often it was shown to hold less than its group had committed.
+  // How often the replica was shown to hold less than its group had committed.
   int64_t TimesOlder() const;
-  // That its disk is not older than it was (roll_call.h).
+  // Whether it was shown that the disk is not older than it was (roll_call.h).
   bool IsProven() const;
-  LastStop last_stop() const;  // of the former incarnation, until this one was a member again
-  Endpoint primary() const;    // as known here; may be invalid
+  // How the former process ended; kClean once this one has become a member.
+  LastStop last_stop() const;
+  // As known here; may be invalid.
+  Endpoint primary() const;
+  // The table's description, and a number that rises when it changes.
   const AppInfo& app() const;
-  uint64_t app_serial() const;  // rises when app() changes
-  // The primary's: members and ballot. Elsewhere the last full configuration seen, possibly old.
+  uint64_t app_serial() const;
+  // At a primary its members and ballot. Elsewhere the last full configuration seen, possibly an
+  // old one.
   const PartitionConfiguration& configuration() const;
-  std::vector<Endpoint> learners() const;  // primary only
+  // The nodes with a session here. Empty unless the replica is PRIMARY, or INACTIVE for a while.
+  std::vector<Endpoint> learners() const;
+  // kInvalid unless the replica learns.
   LearnerStatus learner_status() const;
 
-  // kOk, or the answer for a read. The driver checks its lease too, before and after reading. A
-  // value read from the engine is what counts: it stands at last_applied.
+  // kOk, or what a read is answered. The driver also asks for its lease, before it reads and again
+  // before it answers. A value that was read from the engine counts: it stands at last_applied or
+  // behind it.
   ErrorCode ReadGate(ReadKind kind) const;
-  // kOk, or the answer a ClientWrite would get now.
+  // kOk, or what a ClientWrite would be answered now.
   ErrorCode WriteGate() const;
 
-  // For LearnReceived::log_coverage: the first decree this learner lacks.
+  // The first decree that the learner lacks, for LearnReceived::log_coverage.
   Decree LearnStart(const LearnRequest& request) const;
-  // The private log may drop what lies below.
+  // The private log may drop what lies below, exclusive.
   Decree FirstLogDecreeNeeded() const;
-  // Primary: what every member has logged and knows to be committed, one that left included until
-  // the group is whole again: what comes after it a member that comes back may ask for. nullopt:
-  // not primary, or there is no other member.
+  // What every member has logged and knows to be committed, inclusive. A member that has left
+  // counts until the group is whole again, because it may come back and ask for what follows.
+  // nullopt: this replica is not the primary of its configuration, or the table has one replica.
   std::optional<Decree> KnownToAllMembers() const;
 
+  // Since the core began; they only rise.
   struct Counters {
-    int64_t odd_messages = 0;    // refused: no correct peer sends them
-    int64_t stale_messages = 0;  // of an old ballot, session or round
+    // Refused: no correct peer sends them.
+    int64_t odd_messages = 0;
+    // Of an old ballot, session or round.
+    int64_t stale_messages = 0;
+    // Prepares of what is here already.
     int64_t duplicate_prepares = 0;
-    int64_t lost_entries = 0;  // a decree that was committed with our ack is not in our log
+    // Times that the own log lacked a decree that was committed with this replica's
+    // acknowledgement.
+    int64_t lost_entries = 0;
     int64_t mutations_started = 0;
+    // The updates in those mutations.
     int64_t client_updates_started = 0;
+    // Mutations that a new term proposed again, and how many of them filled a hole.
     int64_t reprepared = 0;
     int64_t holes_filled = 0;
     int64_t configuration_updates = 0;
-    int64_t gave_way = 0;  // as a primary that nobody answered any more
-    int64_t yielded = 0;   // as a primary that may hold less than a member
+    // Times that it gave way as a primary whom nobody answered, and that it yielded as one that may
+    // hold less than a member.
+    int64_t gave_way = 0;
+    int64_t yielded = 0;
     int64_t learn_rounds = 0;
     int64_t prepares_resent = 0;
   };
   const Counters& counters() const;
 
-  // The invariants over this state (invariants.h) and the shapes of its parts; CheckRise(before,
-  // after) is the delta. All are cheap enough for every Step.
+  // CHECKs the invariants of this state (invariants.h), the shapes of its parts, and what must only
+  // rise since the last call. Cheap enough for every Step, which calls it.
   void Check() const;
 
  private:

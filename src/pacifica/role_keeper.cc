@@ -13,26 +13,35 @@ void RoleKeeper::RaiseBallot(Ballot ballot) {
   if (ballot == s_.ballot) return;
   s_.ballot = ballot;
   s_.effects.persist_ballot = ballot;
-  // What was prepared under the old ballot is in the log and never acknowledged.
+  // What was prepared under the old ballot stays in the log and is never acknowledged
+  // (replica_core/P4).
   secondary_.DropWaiting();
 }
 
 void RoleKeeper::Enter(PartitionStatus to, std::string_view why) {
   CHECK(s_.role != PartitionStatus::kError)
       << "replica_core/P5: a failed replica takes a role again";
+  CHECK(to == PartitionStatus::kInactive || to == PartitionStatus::kError || s_.connected)
+      << "invariants/R12: a role without a lease";
+  CHECK(!why.empty()) << "nobody could tell why the role changed";
   s_.effects.role_changes.push_back({s_.role, to, s_.ballot, std::string(why)});
   if (to == PartitionStatus::kInactive && s_.role != to) s_.inactive_since = s_.now;
   s_.role = to;
   if (to == PartitionStatus::kPrimary) s_.office_ballot = s_.ballot;
+  // As member or learner it takes from others what they prepared under this ballot, so it may not
+  // lead it again.
   if (to == PartitionStatus::kSecondary || to == PartitionStatus::kPotentialSecondary)
     s_.office_ballot = Ballot(0);
 }
 
 void RoleKeeper::BecomeMember() {
   CHECK(s_.role == PartitionStatus::kPrimary || s_.role == PartitionStatus::kSecondary);
+  // The group counts on this replica again: what the former process may have lost no longer
+  // matters.
   s_.last_stop = LastStop::kClean;
   if (s_.standing == Standing::kMember) return;
-  s_.is_proven = true;  // it has learned all there is
+  // It has learned everything from a primary, since the process began.
+  s_.is_proven = true;
   s_.standing = Standing::kMember;
   s_.effects.persist_standing = Standing::kMember;
 }
@@ -45,6 +54,8 @@ void RoleKeeper::LeaveRole(PartitionStatus to) {
   }
   if (to != PartitionStatus::kPotentialSecondary) learner_.Abort();
   if (to != s_.role) secondary_.DropWaiting();
+  CHECK(to == PartitionStatus::kPrimary || sessions_.all().empty())
+      << "learners of a primary that has resigned";
 }
 
 TransitionVerdict RoleKeeper::Adopt(const PartitionConfiguration& configuration,
@@ -55,8 +66,8 @@ TransitionVerdict RoleKeeper::Adopt(const PartitionConfiguration& configuration,
   if (verdict != TransitionVerdict::kAccept) return verdict;
   const bool same_ballot = configuration.ballot == s_.ballot;
   const bool joins = to == PartitionStatus::kPrimary || to == PartitionStatus::kSecondary;
-  // A restarted process must not speak again under a ballot it may have used, nor who took from
-  // others since what they prepared under it.
+  // A restarted process must not speak again under a ballot that it may have used. Nor may a
+  // replica that has taken, since it led, what others prepared under this ballot.
   if (to == PartitionStatus::kPrimary && same_ballot && s_.office_ballot != s_.ballot)
     return TransitionVerdict::kRefuse;
   if (to == PartitionStatus::kSecondary && s_.role == PartitionStatus::kPotentialSecondary &&
@@ -64,7 +75,8 @@ TransitionVerdict RoleKeeper::Adopt(const PartitionConfiguration& configuration,
     return TransitionVerdict::kRefuse;
   }
   CheckMembers(configuration);
-  // What it prepared then nobody else has answered.
+  // If it led the ballot before this one, nobody else can have answered reads from what it has
+  // prepared.
   const bool led_before = !s_.initializing && s_.configuration.primary == s_.options.self &&
                           s_.configuration.ballot + 1 == configuration.ballot;
   RaiseBallot(configuration.ballot);
@@ -97,7 +109,7 @@ TransitionVerdict RoleKeeper::AdoptAssigned(const ReplicaConfiguration& assigned
     return TransitionVerdict::kRefuse;
   }
   // A larger ballot with another primary: this one was deposed before it heard of it, and is to
-  // learn.
+  // learn. There is no change from PRIMARY to learner, so it becomes INACTIVE first.
   if (s_.role == PartitionStatus::kPrimary && to == PartitionStatus::kPotentialSecondary &&
       assigned.ballot > s_.ballot) {
     RaiseBallot(assigned.ballot);
@@ -119,6 +131,7 @@ TransitionVerdict RoleKeeper::AdoptAssigned(const ReplicaConfiguration& assigned
   s_.primary = assigned.primary;
   s_.initializing = false;
   if (to == PartitionStatus::kSecondary) BecomeMember();
+  CHECK(s_.role == to && s_.ballot == assigned.ballot) << "it changed again on the way";
   return verdict;
 }
 
@@ -129,12 +142,14 @@ void RoleKeeper::BecomeInactive(Inactivity inactivity, std::string_view why) {
   secondary_.DropWaiting();
   if (s_.role != PartitionStatus::kInactive) Enter(PartitionStatus::kInactive, why);
   s_.inactivity = inactivity;
+  CHECK_EQ(learner_.signature(), 0) << "a session of no learner";
 }
 
 void RoleKeeper::Fail(std::string_view why) {
   CHECK(s_.role != PartitionStatus::kError);
   LeaveRole(PartitionStatus::kError);
   Enter(PartitionStatus::kError, why);
+  CHECK_EQ(learner_.signature(), 0) << "replica_core/P5: it still learns";
   s_.effects.close = Effects::Close::kSetAside;
   s_.effects.close_why = std::string(why);
 }

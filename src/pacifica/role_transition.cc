@@ -6,6 +6,7 @@ namespace {
 
 using enum PartitionStatus;
 
+// The table of pacifica/PROTOCOL.md 1.4, row by row, without the ballots. ERROR is final.
 bool MayBecome(const RoleState& from, PartitionStatus to) {
   const bool returns = from.inactivity == Inactivity::kTransient;
   switch (from.role) {
@@ -23,6 +24,8 @@ bool MayBecome(const RoleState& from, PartitionStatus to) {
   }
 }
 
+// Which changes need no new ballot: a replica comes back to what it was, or begins or ends
+// learning.
 bool MayKeepBallot(const RoleState& from, PartitionStatus to) {
   if (from.role == kInactive)
     return to == kPotentialSecondary || to == kSecondary || to == kPrimary;

@@ -10,15 +10,19 @@
 namespace arion {
 namespace {
 
-// A member that loads or restarts answers nothing; it is asked ever more seldom.
+// A member that is loading or restarting answers nothing. It is asked ever more seldom, twice as
+// late each time.
 constexpr absl::Duration kFirstDelay = absl::Milliseconds(20);
 constexpr absl::Duration kLongestDelay = absl::Milliseconds(500);
-constexpr int kUnprovenPatience = 2;  // prepare timeouts
+// In prepare timeouts. A primary that may hold less waits longer: a restarted member may hold more.
+constexpr int kUnprovenPatience = 2;
 
 }  // namespace
 
 void RollCall::Begin(Start start) {
   CHECK(s_.role == PartitionStatus::kPrimary);
+  CHECK_EQ(s_.configuration.ballot, s_.ballot)
+      << "invariants/R16: another ballot's members are asked";
   if (start == Start::kAnew || !has_begun_) {
     awaited_.clear();
     for (Endpoint node : s_.configuration.secondaries) awaited_[node] = {};
@@ -42,15 +46,17 @@ absl::Duration RollCall::Patience() const {
 }
 
 void RollCall::Excuse(Endpoint node) {
+  CHECK(s_.role == PartitionStatus::kPrimary) << "only a primary waits for members";
   if (s_.is_proven)
     awaited_.erase(node);
   else
     deadline_ = s_.now + Patience();
 }
 
-// What is committed here is what everybody has under its decree. Behind that, by the ballot and decree
-// of the last mutation, as whoever chooses a primary compares them; where one of the two can't tell the
-// ballot (0), by the decree alone.
+// What is committed here is what everybody has under that decree, so it does not count. Behind
+// that, the last mutations are compared by ballot and decree, as the meta server compares them when
+// it chooses a primary. If one of the two cannot tell its ballot (0), the decrees alone are
+// compared.
 bool RollCall::HoldsMore(const GroupCheckResponse& answer) const {
   const Decree prepared =
       answer.last_prepared_decree.value_or(answer.last_committed_decree_in_prepare_list);
@@ -73,6 +79,7 @@ bool RollCall::MayHoldLaterVersions(const GroupCheckResponse& answer) const {
 }
 
 RollCall::Verdict RollCall::OnAnswer(Endpoint from, const GroupCheckResponse& answer) {
+  CHECK(s_.role == PartitionStatus::kPrimary) << "only a primary hears its members";
   const bool is_answer = answer.pid == s_.options.pid && answer.err == ErrorCode::kOk;
   if (!awaited_.contains(from) || !is_answer) return Verdict::kFine;
   const Decree committed = answer.last_committed_decree_in_prepare_list;
@@ -81,6 +88,7 @@ RollCall::Verdict RollCall::OnAnswer(Endpoint from, const GroupCheckResponse& an
     ++s_.counters.odd_messages;
     return Verdict::kFine;
   }
+  // The group has committed what this replica never held: its disk lost it.
   if (committed > s_.list.last_prepared()) return Verdict::kProvesMore;
   if (!s_.is_proven && HoldsMore(answer)) return Verdict::kHoldsMore;
   std::set<Decree>& lacks = awaited_.at(from).lacks;
@@ -101,6 +109,7 @@ void RollCall::OnPreparedAgain(Endpoint node, Decree decree) {
 }
 
 std::vector<Endpoint> RollCall::TakeDue() {
+  CHECK(s_.role == PartitionStatus::kPrimary) << "only a primary asks its members";
   std::vector<Endpoint> due;
   for (auto& [node, asked] : awaited_) {
     if (asked.again_at > s_.now) continue;
@@ -124,9 +133,12 @@ Instant RollCall::NextWakeup() const {
 }
 
 void RollCall::Check() const {
+  CHECK(has_begun_ || awaited_.empty()) << "invariants/R16: awaited, and never asked";
   if (s_.role != PartitionStatus::kPrimary) return;
-  for (const auto& [node, asked] : awaited_)
+  for (const auto& [node, asked] : awaited_) {
     CHECK(s_.configuration.IsSecondary(node)) << "invariants/R16: " << node << " has left";
+    CHECK(asked.delay <= kLongestDelay) << node << " would hardly be asked again";
+  }
 }
 
 }  // namespace arion

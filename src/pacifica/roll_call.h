@@ -1,21 +1,25 @@
-// RollCall: what a primary asks before it proposes or answers anything in a term: each member that
-// stays says what it holds, and whoever holds more than the primary leads instead.
+// RollCall: what a primary asks before it proposes or answers anything in a term. Each member that
+// stays says what it holds. Whoever holds more than the primary leads instead (pacifica/PROTOCOL.md
+// 5.1).
 //
-// Why       A disk may come back older than it was: a copy put back, a snapshot, a cache that lied.
-//           Its replica is whole and knows nothing of what it lacks; led by it, the group would
-//           acknowledge new mutations under decrees that members have committed, and those would
-//           answer them as long known. Who was asked before shows that.
-// Shapes    The questions are group checks, and are put again until they are answered; who loads or
-//           has no lease says nothing of itself. The primary that led the ballot before goes on
-//           where it was: what it heard still holds.
-//           A primary is proven once it has held, since its process began, all that another had
-//           prepared at one moment (Secondary), or has finished a roll call: what its disk had lost
-//           would have shown. It yields only to a member that has committed what it never held;
-//           what others hold besides was acknowledged by it, or by nobody. Until then it yields to
-//           whoever holds a later mutation at all.
+// Why       A disk may come back older than it was: a copy was put back, a snapshot was restored,
+//           or a cache lied. Its replica looks whole and does not know what it lacks. If it led,
+//           the group would acknowledge new mutations under decrees that members have committed
+//           already, and those members would answer that they know them. Asking first shows it.
+// Shapes    The questions are group checks. They are put again until they are answered: a server
+//           that loads the replica, or has no lease, says nothing of it. A primary that led the
+//           ballot before goes on where it was, because what it heard still holds.
+//           A primary is *proven* once it has held, since its process began, all that another
+//           primary had prepared at one moment (Secondary), or has finished a roll call: what its
+//           disk had lost would have shown. A proven primary yields only to a member that has
+//           committed what it never held. Whatever else others hold was acknowledged by this
+//           primary, or by nobody. An unproven primary yields to whoever holds a later mutation at
+//           all.
 // Errors    A member that does not answer is the caller's to remove, or to give way to, when the
-//           time is over: prepare_timeout, twice that for a primary that is not proven.
-// Cost      One way there and back, when another than before leads.
+//           time is over: prepare_timeout, twice that for a primary that is not proven. Impossible
+//           numbers are counted as odd, and the member has not answered.
+// Cost      One way there and back, when another replica led before.
+// Threads   Strand-bound, as all of the core.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -28,43 +32,67 @@
 
 namespace arion {
 
+// The state outlives it.
+//
+//   roll_call.Begin(RollCall::Start::kAnew);   // in office, the members are asked
+//   if (roll_call.OnAnswer(from, answer) != RollCall::Verdict::kFine) GiveUpOffice();
+//   for (Endpoint member : roll_call.TakeDue()) group_check.Ask(member);
+//   if (roll_call.IsOver()) primary.Open();
 class RollCall {
  public:
   explicit RollCall(ReplicaState& state) : s_(state) {}
 
-  // What this replica is to hear of before its term begins.
   enum class Start {
-    kAnew,       // another led before, or another process
-    kContinued,  // this one led the ballot before, or leads this one again after a pause
+    // Another replica, or another process, led before: every secondary is asked.
+    kAnew,
+    // This process led the ballot before, or leads this one again after a pause: only those are
+    // still asked that it had not heard. Without a roll call before, the same as kAnew.
+    kContinued,
   };
+  // This replica is primary of a configuration. The first question is the group check that each
+  // configuration begins with; the caller sends it. Only while PRIMARY.
   void Begin(Start start);
-  void End();  // it leads no more
+  // It leads no more.
+  void End();
+  // Everybody was heard, or excused.
   bool IsOver() const { return awaited_.empty(); }
 
   enum class Verdict {
+    // Heard, or not an answer that counts.
     kFine,
-    kHoldsMore,  // a member holds what this one may lack
-    kIsBehind,   // what it does not know to be committed is prepared again for it, then it is heard
-    kIsFarBehind,  // the same, and that is no more in the list: it is to learn
-    kProvesMore,   // a member has committed what this one lacks
+    // The member holds what this primary may lack.
+    kHoldsMore,
+    // What the member does not know to be committed is prepared for it again; then it is heard.
+    kIsBehind,
+    // The same, and that is in the prepare list no more: the member is to learn.
+    kIsFarBehind,
+    // The member has committed what this primary lacks: this copy is an older one.
+    kProvesMore,
   };
+  // Takes any answer a peer may send. Nodes that are not asked are ignored.
   Verdict OnAnswer(Endpoint from, const GroupCheckResponse& answer);
-  // It logged that decree, which was prepared again for it.
+  // The node logged that decree, which was prepared again for it. Others are ignored.
   void OnPreparedAgain(Endpoint node, Decree decree);
-  // To be asked again now.
+  // The members that are to be asked again now. Each is asked ever more seldom, down to every 500
+  // ms.
   std::vector<Endpoint> TakeDue();
-  // Whose time is over.
+  // One member that has not answered in time. nullopt: the time is not over, or all were heard.
   std::optional<Endpoint> Overdue() const;
-  // It can be neither heard nor removed now: a proven primary does without, another waits on.
+  // The member can be neither heard nor removed now: a proven primary goes on without it, an
+  // unproven one waits as long again.
   void Excuse(Endpoint node);
+  // When TakeDue or Overdue has something to say; InfiniteFuture unless PRIMARY and somebody is
+  // awaited.
   Instant NextWakeup() const;
+  // CHECKs that only members are awaited (invariants/R16). After every step.
   void Check() const;
 
  private:
   struct Asked {
     Instant again_at;
     absl::Duration delay;
-    std::set<Decree> lacks;  // what was prepared again for it, and it has not logged yet
+    // What was prepared again for it, and it has not logged yet.
+    std::set<Decree> lacks;
   };
   absl::Duration Patience() const;
   bool HoldsMore(const GroupCheckResponse& answer) const;
@@ -72,7 +100,9 @@ class RollCall {
 
   ReplicaState& s_;
   bool has_begun_ = false;
-  std::map<Endpoint, Asked> awaited_;  // who has not answered
+  // The members that have not answered.
+  std::map<Endpoint, Asked> awaited_;
+  // When their time is over.
   Instant deadline_;
 };
 

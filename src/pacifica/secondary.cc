@@ -9,6 +9,9 @@
 namespace arion {
 
 void Secondary::AnswerPrepare(ReplyToken token, ErrorCode err, const MutationPtr& mutation) {
+  CHECK(mutation != nullptr);
+  CHECK(err != ErrorCode::kOk || mutation->ballot <= s_.ballot)
+      << "replica_core/P4: acknowledged under a ballot that is not adopted";
   PrepareAck ack;
   ack.pid = s_.options.pid;
   ack.err = err;
@@ -19,13 +22,16 @@ void Secondary::AnswerPrepare(ReplyToken token, ErrorCode err, const MutationPtr
   s_.Reply(token, std::move(ack));
 }
 
-// Whether a version up to `committed` is older than the one that was committed. A member that was there
-// logged that one, or one that was prepared again since. So did it with all that the primary of a
-// mutation did not know to be committed when it began that.
+// Whether this replica holds a version, of a decree up to `committed`, that is older than the
+// committed one. A member that was there has logged the committed version, or one that was prepared
+// again since. The same is true of everything that a mutation's primary did not know to be
+// committed when it started that mutation: it prepared all of that under the mutation's own ballot.
 bool Secondary::IsGivenUp(Decree committed, Ballot committed_ballot) const {
   Ballot least = committed_ballot;
   for (Decree d = committed; d > s_.list.last_committed(); d = d - 1) {
-    const Mutation& held = *s_.list.Find(d)->mutation;
+    const PrepareList::Entry* entry = s_.list.Find(d);
+    CHECK(entry != nullptr) << "what is missing is not compared";
+    const Mutation& held = *entry->mutation;
     if (held.ballot < least) return true;
     least = held.last_committed < d - 1 ? held.ballot : Ballot(0);
   }
@@ -34,11 +40,13 @@ bool Secondary::IsGivenUp(Decree committed, Ballot committed_ballot) const {
 
 Secondary::Verdict Secondary::LearnCommitted(Decree committed,
                                              std::optional<Ballot> committed_ballot) {
-  // Who lacks one of them may hold others of the end in a version that the group gave up.
+  CHECK_GE(committed, Decree(0)) << "an impossible number was let in";
+  // If one of them is missing, others behind it may be here in a version that the group gave up.
   if (s_.list.FirstMissing(committed) <= committed) return Verdict::kLostEntries;
   const bool is_unproven = s_.role == PartitionStatus::kSecondary && !s_.is_proven;
   if (is_unproven && IsGivenUp(committed, committed_ballot.value_or(Ballot(0))))
     return Verdict::kLostEntries;
+  // The goal may lie behind what is logged: each Logged commits on towards it.
   commit_goal_ = std::max(commit_goal_, committed);
   s_.CommitThrough(commit_goal_);
   return Verdict::kFine;
@@ -46,6 +54,9 @@ Secondary::Verdict Secondary::LearnCommitted(Decree committed,
 
 Secondary::Verdict Secondary::Prepare(ReplyToken token, const PrepareRequest& request) {
   const MutationPtr& mutation = request.mutation;
+  CHECK(mutation != nullptr);
+  CHECK(s_.role == PartitionStatus::kSecondary || s_.role == PartitionStatus::kPotentialSecondary)
+      << "invariants/R4: a prepare to no member";
   CHECK_EQ(mutation->ballot, s_.ballot);
   const Decree decree = mutation->decree;
   if (LearnCommitted(mutation->last_committed, request.config.committed_ballot) ==
@@ -56,7 +67,8 @@ Secondary::Verdict Secondary::Prepare(ReplyToken token, const PrepareRequest& re
   const PrepareList::Entry* entry = s_.list.Find(decree);
   if (decree <= s_.list.last_committed()) {
     ++s_.counters.duplicate_prepares;
-    // Prepared again, the same: the log tells under which ballot, as those of the others do.
+    // The same mutation, prepared again under a larger ballot. The log must tell that ballot, as
+    // the others' do: whoever chooses a primary compares them.
     if (entry != nullptr && entry->mutation->ballot < mutation->ballot) s_.Log(mutation);
     AnswerPrepare(token, ErrorCode::kOk, mutation);
     return Verdict::kFine;
@@ -72,6 +84,7 @@ Secondary::Verdict Secondary::Prepare(ReplyToken token, const PrepareRequest& re
     }
     return Verdict::kFine;
   }
+  // Whoever asked for an older version no longer waits: its ballot is over.
   Drop(decree);
   switch (s_.Append(mutation)) {
     case PrepareList::PutVerdict::kStored:
@@ -85,10 +98,12 @@ Secondary::Verdict Secondary::Prepare(ReplyToken token, const PrepareRequest& re
 }
 
 void Secondary::OnLogged(Decree decree) {
+  CHECK(s_.role != PartitionStatus::kPrimary) << "a primary counts its own votes";
   auto it = waiting_.find(decree);
   const bool is_asked = it != waiting_.end();
   if (is_asked) {
-    // Who waits for another ballot was dropped when it was overwritten, or with the ballot.
+    // Requests of another ballot were dropped when the entry was overwritten, or when the ballot
+    // changed.
     CHECK(s_.list.IsLogged(decree)) << "invariants/R4";
     const MutationPtr& mutation = s_.list.Find(decree)->mutation;
     CHECK_EQ(mutation->ballot, it->second.ballot) << "invariants/R4";
@@ -102,7 +117,8 @@ void Secondary::OnLogged(Decree decree) {
 
 void Secondary::NotePrimaryHolds(Decree prepared) {
   if (s_.role != PartitionStatus::kSecondary || s_.list.last_logged() < prepared) return;
-  // What is not committed the primary has prepared under its ballot: an older version is another.
+  // The primary has prepared everything that is not committed under its own ballot. An older
+  // version here is not the one that the primary holds.
   for (Decree d = s_.list.last_committed() + 1; d <= prepared; ++d)
     if (s_.list.Find(d)->mutation->ballot != s_.ballot) return;
   s_.is_proven = true;
@@ -133,6 +149,7 @@ void Secondary::DropWaiting() {
 }
 
 void Secondary::Restart(Decree commit_goal) {
+  CHECK_GE(commit_goal, Decree(0));
   DropWaiting();
   commit_goal_ = commit_goal;
 }

@@ -1,8 +1,8 @@
 // Harness: several ReplicaCores on hand-moved time, with disks that keep what was synced, a network
 // that does what it is told, and a meta server of one page. It carries out effects, tells what it
 // did in text (for the scenarios) and watches what must hold between replicas: one content per
-// committed decree, no acknowledged write lost, one primary per ballot. SPDX-License-Identifier:
-// Apache-2.0
+// committed decree, no acknowledged write lost, one primary per ballot.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <gtest/gtest.h>

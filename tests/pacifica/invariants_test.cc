@@ -1,4 +1,5 @@
-// Each invariant has a state that fires it. SPDX-License-Identifier: Apache-2.0
+// Each invariant has a state that fires it.
+// SPDX-License-Identifier: Apache-2.0
 #include "pacifica/invariants.h"
 
 #include <gtest/gtest.h>

@@ -80,8 +80,8 @@ TEST_F(LearnerSessionsDeathTest, WhoTakesPreparesIsSentEachFromItsFirst) {
   EXPECT_DEATH(sessions_.Check(Decree(14)), "invariants/R8") << "14 was prepared and not sent";
 }
 
-// What is said in one session, and comes late, never counts in another: a learner that had everything
-// in the former one lacks what came behind it (sim seed 122, --older 1).
+// What is said in one session, and comes late, never counts in another: a learner that had
+// everything in the former one lacks what came behind it (sim seed 122, --older 1).
 TEST_F(LearnerSessionsTest, NoTwoSessionsOfABallotHaveOneSignature) {
   const int64_t former = sessions_.Find(kLearner)->signature;
   sessions_.Erase(kLearner);

@@ -50,6 +50,10 @@ TEST(WorkerLeaseTest, ASendTimeInTheFutureIsNoGrant) {
   EXPECT_FALSE(lease.Held(At(100)));
 }
 
+TEST(WorkerLeaseDeathTest, ALeaseHasALength) {
+  EXPECT_DEATH(WorkerLease(absl::ZeroDuration()), "no moment would be held");
+}
+
 TEST(WorkerLeaseTest, ForgetEndsIt) {
   WorkerLease lease(absl::Seconds(9));
   lease.Acknowledged(At(100), At(101));

@@ -1,4 +1,5 @@
-// Each promise has effects that break it. SPDX-License-Identifier: Apache-2.0
+// Each promise has effects that break it.
+// SPDX-License-Identifier: Apache-2.0
 #include "pacifica/promises.h"
 
 #include <gtest/gtest.h>
@@ -98,6 +99,26 @@ TEST_F(PromisesDeathTest, WhatIsSentIsOfThisBallot) {
   wish.request.config.ballot = Ballot(8);
   s_.effects.send = {wish};
   CheckPromises(s_, LearnerStatus::kInvalid);
+}
+
+TEST_F(PromisesDeathTest, InvitationsAndRemovalsAreOfThisBallot) {
+  SendAddLearner invitation;
+  invitation.request.config.ballot = Ballot(6);
+  s_.effects.send = {invitation};
+  EXPECT_DEATH(CheckPromises(s_, LearnerStatus::kInvalid), "replica_core/P4: invited");
+  SendRemove removal;
+  removal.config.ballot = Ballot(8);
+  s_.effects.send = {removal};
+  EXPECT_DEATH(CheckPromises(s_, LearnerStatus::kInvalid), "replica_core/P4: removed");
+}
+
+TEST_F(PromisesDeathTest, TheEngineIsHandedConsecutiveCommittedDecrees) {
+  s_.effects.apply = {MakeMutation(7, 9, 8, "a"), MakeMutation(7, 10, 9, "b")};
+  CheckPromises(s_, LearnerStatus::kInvalid);
+  s_.effects.apply = {MakeMutation(7, 8, 7, "a"), MakeMutation(7, 10, 9, "b")};
+  EXPECT_DEATH(CheckPromises(s_, LearnerStatus::kInvalid), "replica_core/P3: a hole");
+  s_.effects.apply = {MakeMutation(7, 11, 10, "a")};
+  EXPECT_DEATH(CheckPromises(s_, LearnerStatus::kInvalid), "replica_core/P3: the engine");
 }
 
 TEST_F(PromisesDeathTest, OthersAreToldOfWhatIsCommittedOnly) {

@@ -52,6 +52,13 @@ TEST(ReconciliationTest, WhatIsCommittedIsNotProposedAgain) {
   EXPECT_TRUE(ProposeAgain(list, kTestPid, Ballot(9)).empty());
 }
 
+TEST(ReconciliationDeathTest, AnEmptyWriteIsOfADecreeThatIsNotCommitted) {
+  const MutationPtr empty = MakeEmptyWrite(kTestPid, Ballot(7), Decree(3), Decree(2));
+  EXPECT_EQ(empty->updates.at(0).code, WriteCode::kEmpty);
+  EXPECT_EQ(empty->timestamp_us, 0) << "unknown";
+  EXPECT_DEATH(MakeEmptyWrite(kTestPid, Ballot(7), Decree(3), Decree(3)), "not written again");
+}
+
 TEST(ReconciliationDeathTest, NothingIsOfATermThatIsYetToCome) {
   PrepareList list(100, Decree(10));
   list.Put(MakeMutation(8, 11, 10, "a"), PrepareList::LogState::kLogged, 0);

@@ -47,6 +47,7 @@ TEST(ReplicaStateTest, AnotherHistoryMayBeginUnderASmallerBallot) {
 
 TEST(ReplicaStateTest, ACheckpointDoesNotTellTheBallotOfItsLastMutation) {
   ReplicaState state(Options());
+  state.ballot = Ballot(7);
   state.Append(MakeMutation(5, 1, 0, "d"));
   EXPECT_EQ(state.last_mutation_ballot, Ballot(5));
   // Another's data: of a ballot that those here say nothing about.
@@ -91,6 +92,54 @@ TEST(ReplicaStateDeathTest, AnotherPartitionsMutationIsNotTaken) {
   Mutation other = *MakeMutation(5, 1, 0, "a");
   other.pid = {99, 0};
   EXPECT_DEATH(state.Append(std::make_shared<const Mutation>(other)), "another replica's");
+}
+
+TEST(ReplicaStateDeathTest, NothingIsLoggedUnderABallotThatIsNotAdopted) {
+  ReplicaState state(Options());
+  state.ballot = Ballot(4);
+  EXPECT_DEATH(state.Append(MakeMutation(5, 1, 0, "a")), "invariants/R15");
+}
+
+// ---- what the disk held ----
+
+TEST(ReplicaStateTest, WhatTheLogProvesCommittedIsHandedOverAndTheRestIsPrepared) {
+  ReplicaState state(Options());
+  RecoveredState recovered;
+  recovered.ballot = Ballot(4);
+  recovered.last_applied = Decree(10);
+  recovered.last_durable = Decree(12);
+  recovered.logged = {MakeMutation(5, 10, 9, "j"), MakeMutation(5, 11, 10, "k"),
+                      MakeMutation(6, 12, 11, "l")};
+  state.Recover(recovered);
+  EXPECT_EQ(state.ballot, Ballot(6)) << "of the largest mutation";
+  EXPECT_EQ(state.last_durable, Decree(10)) << "no more than is applied";
+  EXPECT_EQ(state.list.last_committed(), Decree(11));
+  EXPECT_EQ(state.list.last_prepared(), Decree(12));
+  ASSERT_EQ(state.effects.apply.size(), 1u);
+  EXPECT_EQ(state.effects.apply[0]->decree, Decree(11));
+  EXPECT_EQ(state.last_timestamp_us, 12);
+  EXPECT_EQ(state.inactivity, Inactivity::kTransient);
+  state.Check();
+  EXPECT_DEATH(state.Recover(recovered), "recovered twice");
+}
+
+TEST(ReplicaStateTest, ALogWithAHoleLeavesWhatLiesBeforeItAndMayOnlyLearn) {
+  ReplicaState state(Options());
+  RecoveredState recovered;
+  recovered.ballot = Ballot(5);
+  recovered.logged = {MakeMutation(5, 1, 0, "a"), MakeMutation(5, 3, 2, "c")};
+  state.Recover(recovered);
+  EXPECT_EQ(state.inactivity, Inactivity::kRemoved);
+  EXPECT_EQ(state.counters.lost_entries, 1);
+  EXPECT_EQ(state.list.last_committed(), Decree(1));
+}
+
+TEST(ReplicaStateTest, ALearnersStateStaysALearners) {
+  ReplicaState state(Options());
+  RecoveredState recovered;
+  recovered.inactivity = Inactivity::kRemoved;
+  state.Recover(recovered);
+  EXPECT_EQ(state.standing, Standing::kLearner);
 }
 
 TEST(ReplicaStateDeathTest, TheListBeginsAnewWhereTheEngineWillStand) {
