@@ -12,10 +12,13 @@ namespace arion {
 namespace {
 
 constexpr uint64_t kPageBytes = AlignedBuffer::kAlignment;
+// One is written while the next is filled.
 constexpr size_t kFreeBlocksMax = 2;
 constexpr size_t kFreeBufferBytesMax = 4 << 20;
 constexpr size_t kSmallBufferBytes = 64 << 10;
-constexpr size_t kSummedAtATime = 48 << 10;  // a checksum of much is faster than many of little
+// A checksum of much is faster than many of little, and of this much still finds the bytes in the
+// cache.
+constexpr size_t kSummedAtATime = 48 << 10;
 
 }  // namespace
 
@@ -29,6 +32,9 @@ LogBlocks::LogBlocks(const PrivateLogOptions& options, const RecoveredLog& recov
   plan_.max_ballot = recovered.max_ballot;
   plan_.valid_start_offset = options.valid_start_offset;
   CHECK_EQ(capacity_bytes % kPageBytes, 0u);
+  CHECK_GT(options.segment_bytes_max, 0u);
+  CHECK_GE(recovered.next_index, 1) << "log_blocks/B1: indexes begin at 1";
+  CHECK_GE(recovered.end_offset, 0);
   Check();
 }
 
@@ -46,6 +52,8 @@ void LogBlocks::Check() const {
   CHECK_EQ(last.end(), plan_.position) << "log_blocks/B1";
   CHECK_EQ(last.has_records(), !last.callbacks.empty()) << "log_blocks/B4";
   CHECK_LE(last.summed, last.size);
+  CHECK_LT(last.prefix_bytes, kPageBytes) << "log_blocks/B1: more in front than a page";
+  CHECK_LE(queue_.front()->name.index, plan_.name.index) << "log_blocks/B1: files out of order";
   if (!last.prepared) CHECK_EQ(last.buffer.size(), last.prefix_bytes + last.size);
 }
 
@@ -57,6 +65,8 @@ bool LogBlocks::NeedsNewFile(size_t mutation_bytes) const {
          plan_.position + kBlockHeaderBytes + mutation_bytes > capacity_bytes_;
 }
 
+// The header is the first part of the file's first write, so it waits in the queue for the first
+// record.
 void LogBlocks::PlanNewFile() {
   plan_.name = {.index = plan_.name.index + 1, .start_offset = end_offset()};
   plan_.has_file = true;
@@ -80,15 +90,18 @@ LogBlocks::Block& LogBlocks::OpenBlock() {
   queue_.push_back(std::move(free_.back()));
   free_.pop_back();
   Block& block = *queue_.back();
+  CHECK(!block.sealed && !block.prepared && block.callbacks.empty()) << "a block that is in use";
   block.name = plan_.name;
   block.position = plan_.position;
   block.crc_before = plan_.crc;
   block.max_decree_before = plan_.max_decree;
+  // Direct I/O writes whole pages: the page that holds the end of the last block is written again.
   block.prefix_bytes = capacity_bytes_ > 0 ? plan_.position % kPageBytes : 0;
   return block;
 }
 
 LogBlocks::Block& LogBlocks::BlockFor(size_t mutation_bytes) {
+  CHECK_GT(mutation_bytes, 0u) << "a record without bytes";
   if (!queue_.empty() && !queue_.back()->sealed) {
     Block& open = *queue_.back();
     if (!open.has_records()) return BeginRecords(open);
@@ -106,6 +119,7 @@ LogBlocks::Block& LogBlocks::BlockFor(size_t mutation_bytes) {
 }
 
 LogBlocks::Block& LogBlocks::BeginRecords(Block& block) {
+  CHECK(!block.sealed && !block.has_records()) << "log_blocks/B2: it has begun already";
   block.size += kBlockHeaderBytes;
   block.buffer.Resize(block.prefix_bytes + block.size);
   block.summed = block.size;
@@ -114,6 +128,7 @@ LogBlocks::Block& LogBlocks::BeginRecords(Block& block) {
 }
 
 void LogBlocks::Sum(Block& block) {
+  CHECK_LE(block.summed, block.size) << "a checksum of bytes that are not there";
   const char* const from = block.buffer.data() + block.prefix_bytes + block.summed;
   block.crc = Crc32c({from, block.size - block.summed}, block.crc);
   block.summed = block.size;
@@ -127,7 +142,7 @@ void LogBlocks::Seal(Block& block) {
   Sum(block);
   plan_.crc = block.crc;
   const size_t length = block.size - block.file_header_bytes - kBlockHeaderBytes;
-  // As the format holds them.
+  // The format's fields hold no more.
   CHECK_LE(length, static_cast<size_t>(std::numeric_limits<int32_t>::max()));
   CHECK_LE(block.end(), std::numeric_limits<uint32_t>::max());
   StoreBlockHeader({.length = static_cast<int32_t>(length),
@@ -137,6 +152,8 @@ void LogBlocks::Seal(Block& block) {
 }
 
 void LogBlocks::Append(const Mutation& mutation, DurableCallback on_durable) {
+  CHECK_EQ(mutation.pid, pid_) << "recovery would take the log for another replica's";
+  CHECK(on_durable != nullptr) << "log_blocks/B4";
   const size_t bytes = EncodedSize(mutation);
   Block& block = BlockFor(bytes);
   CHECK(!block.sealed && !block.prepared) << "log_blocks/B2";
@@ -153,7 +170,8 @@ void LogBlocks::Append(const Mutation& mutation, DurableCallback on_durable) {
 
 void LogBlocks::LeaveFile() {
   const bool is_open = !queue_.empty() && !queue_.back()->sealed;
-  if (is_open && !queue_.back()->has_records()) return;  // it does
+  // The next record starts a file already.
+  if (is_open && !queue_.back()->has_records()) return;
   if (is_open) Seal(*queue_.back());
   plan_.switch_demanded = true;
   Check();
@@ -162,6 +180,7 @@ void LogBlocks::LeaveFile() {
 void LogBlocks::StartAnew(Decree max_decree) {
   CHECK_GE(max_decree, Decree(0));
   if (!queue_.empty() && !queue_.back()->sealed) Seal(*queue_.back());
+  // The void part must end where a file does: only a file's header can say so.
   plan_.switch_demanded = true;
   plan_.max_decree = max_decree;
   plan_.valid_start_offset = end_offset();
@@ -172,7 +191,8 @@ void LogBlocks::LeaveFileInTime(const Block& submitted) {
   CHECK(submitted.prepared && &submitted == queue_.front().get());
   if (capacity_bytes_ == 0 || queue_.size() > 1 || submitted.is_first() || plan_.switch_demanded)
     return;
-  // What is larger is one large mutation: no reason to leave so much of the file behind it.
+  // A larger block is one large mutation, and the next will be smaller: no reason to leave so much
+  // of the file unused.
   const size_t next_bytes =
       std::min(std::max(submitted.size, recent_block_bytes_), 2 * kBlockBytesTarget);
   if (plan_.position + next_bytes <= capacity_bytes_) return;
@@ -190,10 +210,11 @@ LogBlocks::BlockPtr LogBlocks::Pop() {
 std::vector<LogBlocks::BlockPtr> LogBlocks::TakeAll() { return std::exchange(queue_, {}); }
 
 void LogBlocks::Recycle(BlockPtr block) {
+  CHECK(block != nullptr);
   CHECK(block->sealed) << "it was not written";
   recent_block_bytes_ = std::max(block->size, recent_block_bytes_ - recent_block_bytes_ / 32);
   if (free_.size() >= kFreeBlocksMax) return;
-  // A burst's large buffer is not kept for small blocks.
+  // The large buffer of a burst is not kept for small blocks: many logs share the memory.
   const size_t capacity = block->buffer.capacity();
   const bool keeps_buffer = capacity <= kSmallBufferBytes || (capacity <= kFreeBufferBytesMax &&
                                                               capacity / 16 <= recent_block_bytes_);

@@ -13,6 +13,7 @@ namespace arion {
 LogCatalog::LogCatalog(Content content, const Clock& clock)
     : clock_(clock), content_(std::move(content)) {
   CheckJoined(content_.files);
+  CHECK(content_.files.empty() || content_.files.front().name.index >= 1) << "log_catalog/C1";
   gauges_->files.Set(static_cast<int64_t>(content_.files.size()));
   for (const LogFileEntry& file : content_.files)
     gauges_->bytes.Add(static_cast<int64_t>(file.content_bytes));
@@ -23,12 +24,14 @@ void LogCatalog::Check() const {
   if (content_.files.empty()) return;
   const LogFileEntry& newest = content_.files.back();
   CHECK_LE(newest.index.end(), newest.content_bytes) << "log_catalog/C3";
+  // Consecutive indexes, as many as there are files: no hole between the ends.
   CHECK_EQ(content_.files.front().name.index + gauges_->files.value() - 1, newest.name.index)
       << "log_catalog/C1";
 }
 
 void LogCatalog::CheckIsNext(const DurableBlock& block) const {
   CHECK_GT(block.end, block.at.position) << "log_catalog/C2: an empty block";
+  CHECK_GE(block.file.index, 1) << "log_catalog/C1";
   if (content_.files.empty()) {
     CHECK_EQ(block.at.position, 0u) << "log_catalog/C2: a block without a file";
     return;
@@ -49,6 +52,7 @@ void LogCatalog::Add(const DurableBlock& block) {
   CheckIsNext(block);
   std::vector<LogFileEntry>& files = content_.files;
   if (block.at.position == 0) {
+    // The file that is left gets its time now. Recovered ones have that of the file system.
     if (!files.empty() && files.back().last_write_unix_s == 0)
       files.back().last_write_unix_s = clock_.WallMicros() / 1000000;
     files.push_back({.name = block.file,
@@ -67,12 +71,16 @@ void LogCatalog::Add(const DurableBlock& block) {
 void LogCatalog::StartAnew(int64_t valid_start_offset, Decree max_decree) {
   const MutexLock lock(mutex_);
   CHECK_GE(valid_start_offset, content_.valid_start_offset) << "log_catalog/C4";
+  CHECK_GE(max_decree, Decree(0)) << "log_catalog/C4";
   if (!content_.files.empty())
     CHECK_GE(valid_start_offset, content_.files.back().end_offset()) << "log_catalog/C4";
+  // The files stay until they are dropped: they are void, and readers pass over them.
   content_.valid_start_offset = valid_start_offset;
   content_.max_decree = max_decree;
 }
 
+// Out of the catalog first, off the disk later: a reader that asks meanwhile hears that the file
+// was dropped.
 std::vector<std::string> LogCatalog::DropOldest(size_t count) {
   const MutexLock lock(mutex_);
   CHECK(count == 0 || count < content_.files.size())
@@ -89,6 +97,7 @@ std::vector<std::string> LogCatalog::DropOldest(size_t count) {
   return names;
 }
 
+// Void files hold nothing for a learner, so they do not count.
 bool LogCatalog::Covers(Decree first) const {
   const MutexLock lock(mutex_);
   return first > RetainedAbove(content_.files, content_.valid_start_offset, content_.max_decree);
@@ -100,6 +109,8 @@ size_t LogCatalog::CountUnneeded(const LogNeeds& needs, const LogReserve& reserv
   return CountDroppable(content_.files, needs, reserve, content_.valid_start_offset, now);
 }
 
+// A file's header says the largest decree of all files before it. So no decree >= first lies before
+// the newest file whose header says less than `first`.
 size_t LogCatalog::FirstFileFor(Decree first) const {
   const std::vector<LogFileEntry>& files = content_.files;
   size_t found = files.size();
@@ -113,6 +124,7 @@ size_t LogCatalog::FirstFileFor(Decree first) const {
 
 ReplayWork LogCatalog::WorkAbove(Decree applied) const {
   const MutexLock lock(mutex_);
+  // Replay reads from an index's entry on, to the end of the newest file.
   const size_t i = FirstFileFor(applied + 1);
   if (i == content_.files.size() || content_.max_decree <= applied) return {};
   const LogFileEntry& file = content_.files[i];
@@ -127,6 +139,7 @@ size_t LogCatalog::Find(int64_t index) const {
   const std::vector<LogFileEntry>& files = content_.files;
   if (files.empty() || index < files.front().name.index) return files.size();
   const auto found = static_cast<size_t>(index - files.front().name.index);
+  // Indexes are consecutive, so the place follows from the index.
   if (found >= files.size()) return files.size();
   CHECK_EQ(files[found].name.index, index) << "log_catalog/C1";
   return found;
@@ -154,6 +167,7 @@ LogCatalog::Piece LogCatalog::PieceOf(const LogFileEntry& file, LogIndex::Entry 
                                       int64_t valid_start_offset, int64_t last_file) const {
   CHECK_LE(from.position, file.content_bytes) << "log_catalog/C3";
   CHECK_LE(file.name.index, last_file) << "log_catalog/C1";
+  // At the file's start the index knows nothing; the header does.
   from.max_decree = std::max(from.max_decree, file.header_max_decree);
   return {.name = file.name,
           .file_name = file.file_name,
@@ -177,13 +191,14 @@ absl::StatusOr<std::optional<LogCatalog::Piece>> LogCatalog::Begin(Decree first)
 }
 
 absl::StatusOr<std::optional<LogCatalog::Piece>> LogCatalog::After(const Piece& piece) const {
+  CHECK_LE(piece.name.index, piece.last_file) << "log_catalog/C1: read beyond the end";
   if (piece.name.index == piece.last_file) return std::nullopt;
   const MutexLock lock(mutex_);
   const size_t next = Find(piece.name.index + 1);
   if (next == content_.files.size())
     return absl::OutOfRangeError(
         absl::StrCat("the file behind ", piece.file_name, " was dropped from the log meanwhile"));
-  // It was left before reading began.
+  // `piece` was left before reading began, so its content no longer grows.
   CHECK_EQ(content_.files[next].name.start_offset,
            piece.name.start_offset + static_cast<int64_t>(piece.content_bytes))
       << "log_catalog/C1";
@@ -201,6 +216,7 @@ void LogCatalog::SetIndex(const LogFileName& file, LogIndex index) {
   const size_t found = Find(file.index);
   if (found == content_.files.size()) return;
   CHECK_LE(index.end(), content_.files[found].content_bytes) << "log_catalog/C3";
+  // The writer may have indexed further meanwhile.
   LogIndex& known = content_.files[found].index;
   if (known.end() < index.end()) known = std::move(index);
 }

@@ -11,6 +11,7 @@
 namespace arion {
 namespace {
 
+// Anything but a refusal leaves the folder in a state that is not known: the log must not go on.
 absl::Status Final(const absl::Status& status) {
   if (status.ok() || IsRefusal(status)) return status;
   return absl::DataLossError(status.message());
@@ -31,6 +32,7 @@ LogFolder::LogFolder(Environment& env, const PrivateLogOptions& options, LogIden
       identity_(std::move(identity)),
       last_file_at_start_(identity_.last_file) {
   CHECK_EQ(capacity_bytes % AlignedBuffer::kAlignment, 0u);
+  CHECK(!directory_.empty() && !identity_path_.empty());
 }
 
 void LogFolder::Check() const {
@@ -49,7 +51,8 @@ absl::Status LogFolder::WriteUnclean() {
   LogIdentity before = identity_;
   identity_.MarkUnclean();
   const absl::Status written = WriteIdentity();
-  if (!written.ok()) identity_ = std::move(before);  // whoever comes next writes it
+  // The next one who changes something writes it.
+  if (!written.ok()) identity_ = std::move(before);
   return written;
 }
 
@@ -64,9 +67,10 @@ absl::Status LogFolder::MakeSpare(int64_t index, uint64_t fill_bytes) {
 }
 
 absl::Status LogFolder::CreateSpare(int64_t index, uint64_t fill_bytes, ZerosTaken taken) {
-  CHECK(!spare_);
+  CHECK(!spare_) << "log_folder/F2: two spares";
+  CHECK_GT(index, 0) << "indexes begin at 1";
   const std::string path = PathOf(SpareName(index));
-  // What an attempt without space left behind.
+  // An attempt that found no space may have left it behind.
   if (Exists(files_, path)) RETURN_IF_ERROR(Final(files_.Remove(path)));
   const absl::Status created = CreateFilled(path, index, fill_bytes, std::move(taken));
   // Best effort: the next attempt or the next start removes it, too.
@@ -81,6 +85,7 @@ absl::Status LogFolder::CreateFilled(const std::string& path, int64_t index, uin
   ASSIGN_OR_RETURN(file.file, device_.Open(path, direct_));
   if (fill_bytes > 0) RETURN_IF_ERROR(Grow(&file, fill_bytes));
   ASSIGN_OR_RETURN(const FileStatus status, files_.Stat(path));
+  // Its line is durable before it can get a log's name: without a line it would be of other origin.
   identity_.Add(status, durability_, index);
   if (removed_ && removed_->inode == status.inode) removed_.reset();
   if (absl::Status written = WriteUnclean(); !written.ok()) {
@@ -102,26 +107,28 @@ absl::Status LogFolder::MakeSpareOfKept() {
   const std::string path = kept.path;
   const absl::Status prepared = Prepare(std::move(kept));
   if (prepared.ok()) return prepared;
-  // Else the clean stop or the next start does it.
+  // If this fails as well, the clean stop or the next start removes it.
   if (const auto status = files_.Stat(path); status.ok() && files_.Remove(path).ok())
     identity_.Remove(*status);
   return Final(prepared);
 }
 
+// Makes a dropped file a spare: its old header goes, the rest of its bytes stay.
 absl::Status LogFolder::Prepare(Kept kept) {
+  CHECK(!spare_) << "log_folder/F2: two spares";
   ASSIGN_OR_RETURN(const FileStatus status, files_.Stat(kept.path));
   OpenLogFile file;
   file.zeros_taken = std::move(kept.zeros_taken);
   ASSIGN_OR_RETURN(file.file, device_.Open(kept.path, direct_));
   RETURN_IF_ERROR(device_.FillWithZeros(*file.file, 0, AlignedBuffer::kAlignment));
-  // If it was trimmed to its content, the page that holds its end is not a whole one.
+  // If it was trimmed to its content, its last page is not a whole one, and counts as not there.
   const uint64_t alignment = file.file->alignment();
   file.synced_bytes = status.size / alignment * alignment;
   if (file.synced_bytes < capacity_bytes_) {
     const absl::Status grown = Grow(&file, capacity_bytes_);
     if (!grown.ok() && !IsRefusal(grown)) return grown;
   }
-  // It is named there since it was first made.
+  // It has had its line since it was first made.
   if (identity_.clean) RETURN_IF_ERROR(WriteUnclean());
   spare_.emplace(Spare{std::move(kept.path), std::move(file)});
   Check();
@@ -131,6 +138,8 @@ absl::Status LogFolder::Prepare(Kept kept) {
 absl::StatusOr<OpenLogFile> LogFolder::MakeFile(const LogFileName& name, uint64_t fill_bytes) {
   CHECK_GT(name.index, 0);
   CHECK_LE(fill_bytes, capacity_bytes_) << "log_folder/F2";
+  CHECK_GE(name.start_offset, 0);
+  // After a failed sync of the folder nobody knows which names are durable.
   RETURN_IF_ERROR(names_);
   if (!spare_)
     RETURN_IF_ERROR(kept_.empty() ? CreateSpare(name.index, fill_bytes, ZerosTaken(zeros_ahead_))
@@ -142,14 +151,16 @@ absl::StatusOr<OpenLogFile> LogFolder::MakeFile(const LogFileName& name, uint64_
     spare_->path = path;
   }
   RETURN_IF_ERROR(Final(SyncNames()));
+  CHECK(spare_->file.file != nullptr) << "log_folder/F2";
   OpenLogFile file = std::move(spare_->file);
   spare_.reset();
   return file;
 }
 
 absl::Status LogFolder::Grow(OpenLogFile* file, uint64_t to) {
-  CHECK(file->file != nullptr);
-  // Up, not down: the page that holds the end of the content stays as it is.
+  CHECK(file->file != nullptr) << "log_folder/F2";
+  CHECK_LE(to, capacity_bytes_) << "log_folder/F2";
+  // Rounded up, not down: the page that holds the end of the content stays as it is.
   const uint64_t alignment = file->file->alignment();
   const uint64_t from = (file->synced_bytes + alignment - 1) / alignment * alignment;
   CHECK_LE(from, to) << "zeros over what was written";
@@ -161,6 +172,7 @@ absl::Status LogFolder::Grow(OpenLogFile* file, uint64_t to) {
 absl::Status LogFolder::Trim(const std::vector<ToTrim>& files) {
   for (const ToTrim& file : files) {
     CHECK_GE(file.content_bytes, kFirstBlockBytes) << "log_folder/F4: " << file.name;
+    CHECK(!IsSpareName(file.name)) << "log_folder/F4: " << file.name << " has no content";
     const auto opened = device_.Open(PathOf(file.name), direct_);
     RETURN_IF_ERROR(Final(opened.status()));
     RETURN_IF_ERROR(Final(device_.TruncateAndSync(**opened, file.content_bytes)));
@@ -183,6 +195,8 @@ absl::Status LogFolder::Remove(const std::vector<std::string>& names, Keep keep)
     } else {
       const absl::Status removed = files_.Remove(PathOf(name));
       if (!removed.ok() && !absl::IsNotFound(removed)) return removed;
+      // Its line goes only when its name is gone for good: a name that a power cut brings back must
+      // have one.
       if (status.ok()) removed_ = *status;
       RETURN_IF_ERROR(SyncNames());
       if (removed_) identity_.Remove(*removed_);
@@ -193,8 +207,9 @@ absl::Status LogFolder::Remove(const std::vector<std::string>& names, Keep keep)
   return absl::OkStatus();
 }
 
-// After a clean stop the identity file says how many files there are: not once the first one's name
-// went. A full disk has no space for that, and wants the file to go.
+// After a clean stop the identity file says how many files there are. That is no longer true once
+// the first of them has gone, so it is written before. A full disk has no space for that; there the
+// file must go all the same.
 absl::Status LogFolder::MarkIncomplete() {
   if (!identity_.clean || to_remove_.empty()) return absl::OkStatus();
   const absl::Status written = WriteUnclean();
@@ -202,7 +217,8 @@ absl::Status LogFolder::MarkIncomplete() {
 }
 
 bool LogFolder::MayKeep(const FileStatus& status) const {
-  // Small files are not worth it.
+  // A file that was written durably and is about as large as a new one would be. Small files are
+  // not worth it.
   return status.size >= capacity_bytes_ / 2 && status.size <= capacity_bytes_ && direct_ &&
          capacity_bytes_ > 0 && !status.is_symlink && !status.is_directory &&
          identity_.Find(status) == Durability::kFsync;
@@ -210,7 +226,7 @@ bool LogFolder::MayKeep(const FileStatus& status) const {
 
 absl::Status LogFolder::KeepFile(const std::string& name, ZerosTaken taken) {
   CHECK(!last_kept_unsynced_) << "log_folder/F1: two names at once";
-  // Named by its old index, which no spare that is made has.
+  // It gets a spare's name by its old index, which no spare that is made anew has.
   ASSIGN_OR_RETURN(const auto parsed, ParseLogFileName(name));
   CHECK(parsed.has_value()) << name << " is no log's name";
   std::string path = PathOf(SpareName(parsed->index));
@@ -226,12 +242,15 @@ absl::Status LogFolder::SyncLastKept() { return last_kept_unsynced_ ? SyncNames(
 absl::Status LogFolder::SyncNames() {
   RETURN_IF_ERROR(names_);
   const absl::Status synced = files_.SyncDirectory(directory_);
+  // A sync that failed may have lost any of the changes, and the next one may not report it.
   if (absl::IsDataLoss(synced)) names_ = synced;
   if (synced.ok()) last_kept_unsynced_ = false;
   return synced;
 }
 
 absl::Status LogFolder::RemoveKept() {
+  // The last one first loses its old name for good: removed under the new name, it could come back
+  // as a log file.
   RETURN_IF_ERROR(SyncLastKept());
   while (!kept_.empty()) {
     const std::string& path = kept_.front().path;
@@ -247,13 +266,15 @@ absl::Status LogFolder::CheckPresent(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     const auto status = files_.Stat(PathOf(name));
     if (absl::IsNotFound(status.status()))
-      return absl::DataLossError(
-          absl::StrCat(PathOf(name), " is gone, and not by us: the replica must be learned anew"));
+      return absl::DataLossError(absl::StrCat(
+          PathOf(name),
+          " is gone, and this server did not remove it: the replica must be learned anew"));
   }
   return absl::OkStatus();
 }
 
 absl::Status LogFolder::MarkClean(std::optional<LogIdentity::LastFile> last_file) {
+  CHECK(!last_file || last_file->index > 0) << "indexes begin at 1";
   ASSIGN_OR_RETURN(const std::vector<std::string> names, files_.List(directory_));
   for (const std::string& name : names) {
     const bool is_unused = IsSpareName(name) || (spare_ && spare_->path == PathOf(name));
@@ -264,9 +285,11 @@ absl::Status LogFolder::MarkClean(std::optional<LogIdentity::LastFile> last_file
   }
   spare_.reset();
   RETURN_IF_ERROR(SyncNames());
-  // From here on it names exactly our files here: recovery notices when one is gone.
+  // From here on it names exactly the files that this server wrote here, so recovery notices if one
+  // is gone.
   identity_.clean = true;
-  // A file of which nothing was read but its end is known as it was before.
+  // If recovery read only the end of this file, and nothing was appended, its marks are those it
+  // had before.
   const bool is_known = last_file && last_file_at_start_ &&
                         last_file->index == last_file_at_start_->index &&
                         last_file->content_bytes == last_file_at_start_->content_bytes;

@@ -1,23 +1,26 @@
 // LogFolder: the blocking steps of a log's files: making the next one, growing, trimming, removing,
-// the clean stop.
+// and the clean stop (wal/FORMAT.md 5).
 //
-// Shapes    A file that is dropped may be kept under a spare's name and become the next log file:
-//           its first page is zeros then, so that no old header is taken for the new one; what else
-//           it held is known by its smaller offsets (decision 9). Readers may have it open still:
+// Shapes    A file that is dropped may be kept under a spare's name and become the next log file.
+//           Its first page is zeros then, so that no old header is taken for the new one; what else
+//           it held is known by its smaller offsets (decision 9). Readers may still have it open:
 //           they ask the catalog whether it was theirs (private_log.cc). Its new name becomes
-//           durable with the next file's, so that a switch costs one sync of the folder: until then
-//           nothing in it is touched and no other file loses its name.
+//           durable together with the next file's, so that a switch costs one sync of the folder.
+//           Until then nothing in it is touched, and no other file loses its name.
 // Promises  log_folder/F1  Of the kept files only the last may get its old name back by a power
 //               cut.
 //           log_folder/F2  A spare is open, and no longer than a file is filled.
 //           log_folder/F3  While there is a spare the identity file says that the stop was not
 //               clean.
 //           log_folder/F4  A file is cut behind its first block, never in it.
-// Errors    A refusal (IsRefusal): no space, a file that may not be made, or the folder could not be
-//           opened for its sync; nothing changed that a later attempt minds. Anything else is
-//           DataLoss: what lies in the folder is unknown.
+// Errors    A refusal (IsRefusal): there is no space, a file may not be made, or the folder could
+//           not be opened for its sync. Nothing has changed that a later attempt minds. Of making,
+//           growing and trimming anything else is DataLoss: what lies in the folder is unknown. A
+//           removal may also end with the file system's own error; the next one takes up where it
+//           stopped.
 // Threads   Waits for the disk: called from the DiskPool, one call at a time.
-// Lifetime  The Environment outlives it.
+// Lifetime  The Environment outlives it. It is shared by the writer and its jobs in the pool, so it
+//           may outlive the writer.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -41,41 +44,56 @@ namespace arion {
 
 // An open file that the log writes.
 struct OpenLogFile {
+  // Null: there is no file.
   std::shared_ptr<LogFile> file;
-  // From the start: written and synced, so an overwrite needs only a flush.
+  // This much from the start was written and synced, so that overwriting it needs only a flush.
   uint64_t synced_bytes = 0;
+  // What it holds of the disk's allowance for zeros written ahead. Given back on destruction.
   ZerosTaken zeros_taken;
 };
 
+//   LogFolder folder(env, options, identity, capacity_bytes);
+//   ASSIGN_OR_RETURN(OpenLogFile file, folder.MakeFile(name, first_step_bytes));
+//   RETURN_IF_ERROR(folder.Grow(&file, file.synced_bytes + step_bytes));
+//   RETURN_IF_ERROR(folder.Trim({{old_name, old_content_bytes}}));
+//   RETURN_IF_ERROR(folder.Remove(dropped_names, LogFolder::Keep::kSome));
+//   RETURN_IF_ERROR(folder.MarkClean(last_file));
 class LogFolder {
  public:
-  // Files are filled up to `capacity_bytes`; 0: none is written before it is used.
+  // `identity` is what recovery left. Files are filled up to `capacity_bytes`, whole pages. 0: none
+  // is written before it is used.
   LogFolder(Environment& env, const PrivateLogOptions& options, LogIdentity identity,
             uint64_t capacity_bytes);
 
-  // Makes a spare of a file that was dropped, else of `fill_bytes` of zeros, if ZerosAhead allows
-  // that. Nothing if there is one.
+  // Makes a spare of a file that was dropped, else one of `fill_bytes` of zeros for the log file
+  // `index`. Does nothing if there is one, if the disk's logs may write no more zeros ahead, or if
+  // open files are scarce.
   absl::Status MakeSpare(int64_t index, uint64_t fill_bytes);
-  // Gives the spare (made if missing, whatever ZerosAhead says) its name, durably. Until that is so
-  // it stays the spare, also under its new name.
+  // Gives the spare its name as the log file `name`, durably. Makes one first if there is none,
+  // whatever the allowance for zeros says. If the name could not be made durable it stays the
+  // spare, also under its new name, and the next call goes on with it.
   absl::StatusOr<OpenLogFile> MakeFile(const LogFileName& name, uint64_t fill_bytes);
-  // Fills [file->synced_bytes, to) with zeros and syncs.
+  // Fills the file with zeros from file->synced_bytes, rounded up to its alignment, to `to`, and
+  // syncs.
   absl::Status Grow(OpenLogFile* file, uint64_t to);
-  // Cuts these to their content, durably.
+  // A file of the folder, and the end of its content.
   struct ToTrim {
     std::string name;
     uint64_t content_bytes = 0;
   };
+  // Cuts each of these to its content, durably.
   absl::Status Trim(const std::vector<ToTrim>& files);
-  // Removes these, and before them what could not be removed earlier: oldest first, so no hole ever
-  // appears. `keep`: some become spares instead, as many as ZerosAhead allows.
+  // kSome: files may become spares instead, as many as the allowance for zeros permits.
   enum class Keep { kNone, kSome };
+  // Removes these, oldest first, and before them what could not be removed earlier. Each removal is
+  // durable before the next, so that no hole ever appears.
   absl::Status Remove(const std::vector<std::string>& names, Keep keep);
-  // Removes what was kept and not used.
+  // Removes the files that were kept and are not used.
   absl::Status RemoveKept();
-  // DataLoss: one of these files is gone.
+  // DataLoss: one of these files is gone, and this log did not remove it.
   absl::Status CheckPresent(const std::vector<std::string>& names);
-  // Nothing is written any more. `last_file`: what is known of the newest.
+  // Removes all spares and writes that the stop was clean. `last_file` is what is known of the
+  // newest file. Nothing is written any more.
   absl::Status MarkClean(std::optional<LogIdentity::LastFile> last_file);
 
  private:
@@ -84,10 +102,12 @@ class LogFolder {
     std::string path;
     ZerosTaken zeros_taken;
   };
-  void Check() const;  // log_folder/F1, log_folder/F2, log_folder/F3
+  // CHECKs log_folder/F1, log_folder/F2 and log_folder/F3.
+  void Check() const;
   std::string PathOf(std::string_view name) const { return JoinPath(directory_, name); }
   absl::Status WriteIdentity();
-  // That something is written or dropped; until it is durable the stop counts as clean here, too.
+  // Writes that something is written or dropped. If that fails, the stop still counts as clean here
+  // as well.
   absl::Status WriteUnclean();
   absl::Status MarkIncomplete();
   absl::Status CreateSpare(int64_t index, uint64_t fill_bytes, ZerosTaken taken);
@@ -118,10 +138,12 @@ class LogFolder {
   };
   std::optional<Spare> spare_;
   std::deque<Kept> kept_;
-  bool last_kept_unsynced_ = false;  // a power cut may still give it its old name back
-  absl::Status names_;               // a sync of the folder failed: no name changes any more
+  // A power cut may still give the last of kept_ its old name back.
+  bool last_kept_unsynced_ = false;
+  // Not OK once a sync of the folder has failed: no name changes any more.
+  absl::Status names_;
   std::deque<std::string> to_remove_;
-  // Was the first of these; its line stays until its name is gone for good.
+  // The first of these, once it is removed. Its line stays until its name is gone for good.
   std::optional<FileStatus> removed_;
 };
 

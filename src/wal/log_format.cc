@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::string_view kNamePrefix = "log.";
 
+// Digits alone: SimpleAtoi would also take a sign and blanks.
 bool IsNumeric(std::string_view text) {
   return !text.empty() &&
          std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
@@ -26,6 +27,7 @@ std::string LogFileName::ToString() const { return absl::StrCat("log.", index, "
 
 absl::StatusOr<std::optional<LogFileName>> ParseLogFileName(std::string_view name) {
   if (name.substr(0, kNamePrefix.size()) != kNamePrefix) return std::nullopt;
+  // log.1.2.removed has a third part that is no number, so its offset is none either.
   const std::string_view numbers = name.substr(kNamePrefix.size());
   const size_t dot = numbers.find('.');
   if (dot == std::string_view::npos) return std::nullopt;
@@ -48,6 +50,7 @@ BlockHeader LoadBlockHeader(const char* from) {
 }
 
 void StoreBlockHeader(const BlockHeader& header, char* to) {
+  CHECK_EQ(header.magic, kLogMagic) << "a reader ends at such a block";
   CHECK_GE(header.length, 0) << "a reader ends at such a block";
   StoreLittle(header.magic, to);
   StoreLittle(header.length, to + 4);
@@ -66,10 +69,12 @@ absl::StatusOr<LogFileHeader> TakeFileHeader(std::string_view* bytes) {
   LogFileHeader header;
   const auto magic = reader.Little<uint32_t>();
   header.version = reader.Little<int32_t>();
+  // Reading behind the end gives zeros; reader.ok() tells of it below.
   header.start_offset = reader.Little<int64_t>();
   const auto count = reader.Little<int32_t>();
   if (!reader.ok()) return absl::DataLossError("file header: shorter than it must be");
   if (magic != kLogMagic) return absl::DataLossError("file header: wrong magic");
+  // Checked against the bytes before anything is allocated: the count may be hostile.
   if (count < 0 || static_cast<size_t>(count) > reader.rest().size() / kFileHeaderEntryBytes)
     return absl::DataLossError(absl::StrCat("file header: ", count, " entries do not fit"));
   header.entries.resize(static_cast<size_t>(count));
@@ -84,8 +89,10 @@ absl::StatusOr<LogFileHeader> TakeFileHeader(std::string_view* bytes) {
 }
 
 uint32_t StoreFirstBlock(int64_t start_offset, const LogFileHeader::Entry& entry, char* to) {
+  CHECK(to != nullptr);
   CHECK_GE(start_offset, 0);
   CHECK_LE(entry.valid_start_offset, start_offset) << "the file would begin with void records";
+  // The file header is the whole body. Its fields and their places are drawn in log_format.h.
   char* body = to + kBlockHeaderBytes;
   StoreLittle(kLogMagic, body);
   StoreLittle(int32_t{1}, body + 4);

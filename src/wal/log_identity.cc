@@ -28,6 +28,7 @@ std::optional<Durability> LogIdentity::Find(const FileStatus& status) const {
 
 void LogIdentity::Add(const FileStatus& status, Durability durability, int64_t index) {
   CHECK_GE(index, 0);
+  // An older file with this inode is gone: the file system gave the inode away again.
   Remove(status);
   files.push_back({.inode = status.inode,
                    .birth_nanos = status.birth_nanos,
@@ -36,6 +37,7 @@ void LogIdentity::Add(const FileStatus& status, Durability durability, int64_t i
 }
 
 bool LogIdentity::SetFolder(const FileStatus& status, absl::Span<const Log> logs) {
+  // Inode 0: it is not known, so a copy cannot be told from the folder that was written.
   std::optional<Folder> now;
   if (status.inode != 0) now = {.inode = status.inode, .birth_nanos = status.birth_nanos};
   const bool is_copy = now && folder && *now != *folder && !clean && !files.empty();
@@ -47,8 +49,9 @@ bool LogIdentity::SetFolder(const FileStatus& status, absl::Span<const Log> logs
   return true;
 }
 
-// A file that was made durably may serve again under a later index; others never do. Where two were
-// made for one index one is a spare.
+// A copied file has another inode, so it is known by its index. A file that was made durably may
+// serve again under a later index; others never do. If two files were made for one index, one of
+// them is a spare.
 Durability LogIdentity::DurabilityOfCopy(const Log& log) const {
   if (const auto durability = Find(log.status)) return *durability;
   const auto any = [this](auto is_meant) {
@@ -67,7 +70,7 @@ Durability LogIdentity::DurabilityOfCopy(const Log& log) const {
 }
 
 void LogIdentity::Remove(const FileStatus& status) {
-  // By inode alone: whatever had this inode before is gone.
+  // By the inode alone: whatever had this inode before is gone.
   std::erase_if(files, [&](const File& file) { return file.inode == status.inode; });
 }
 
@@ -95,6 +98,8 @@ std::string LogIdentity::Format() const {
   return text;
 }
 
+// One line, which is not `clean`. Only what Format writes is taken: a line that this version does
+// not know may say something that matters.
 bool LogIdentity::TakeLine(absl::Span<const absl::string_view> words) {
   const size_t n = words.size();
   if (words[0] == "folder" && !folder) {
@@ -130,6 +135,7 @@ absl::StatusOr<LogIdentity> LogIdentity::Parse(std::string_view text) {
   if (text.size() < kFirstLine.size() + kCrcLineBytes ||
       text.substr(0, kFirstLine.size()) != kFirstLine)
     return damaged;
+  // The checksum's line has a fixed length, so everything before it is what the checksum covers.
   const std::string_view content = text.substr(0, text.size() - kCrcLineBytes);
   if (text.substr(content.size()) != View(absl::StrFormat("crc %08x\n", Crc32c(content))))
     return damaged;
@@ -151,6 +157,7 @@ absl::StatusOr<LogIdentity> ReadLogIdentity(FileSystem& files, const std::string
   if (absl::IsNotFound(text.status())) return LogIdentity{};
   RETURN_IF_ERROR(text.status());
   auto identity = LogIdentity::Parse(*text);
+  // A damaged file must not count as none: every log file would be of other origin.
   if (!identity.ok()) return Annotate(identity.status(), path);
   return identity;
 }

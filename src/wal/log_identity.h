@@ -1,5 +1,5 @@
-// LogIdentity: which files of a log folder we wrote, and how (decision 9). Lies beside the folder,
-// as text:
+// LogIdentity: which files of a log folder this server wrote, and how (decision 9; wal/FORMAT.md
+// 6). It lies beside the folder, as text:
 //
 //   arion-log 1
 //   folder <inode> <birth time, ns>          of the log folder; older ones lack it
@@ -11,11 +11,13 @@
 //   from <position> <crc> <decree>           an index entry of it (log_index.h), in order
 //   crc <8 hex digits>                       CRC-32C of everything above
 //
-// A file without a line is of other origin: the old versions' rules hold for it. But where the log
-// folder itself is another and no clean stop was written, the whole replica was copied (a backup
-// restored after a crash, a disk replaced): its files are as much ours as those that were copied.
-// After a clean stop all are trimmed to their content, and either rule reads them alike. Pure; any
-// text may be parsed.
+// A file without a line is of other origin: the old versions' rules hold for it. There is one
+// exception. Where the log folder itself is another one and no clean stop was written, the whole
+// replica was copied (a backup restored after a crash, a disk replaced). Then its files are as much
+// this server's as those they were copied from. After a clean stop all files are trimmed to their
+// content, and either rule reads them alike.
+//
+// Threads   Pure, but for ReadLogIdentity, which waits for the disk. Any text may be parsed.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -35,12 +37,22 @@
 
 namespace arion {
 
+// A value. Whoever changes a folder's files keeps it and writes it: recovery at start, LogFolder
+// afterwards. The line of a file is durable before the file has a log's name.
+//
+//   ASSIGN_OR_RETURN(LogIdentity identity, ReadLogIdentity(files, path));
+//   identity.Add(status, Durability::kFsync, index);
+//   identity.MarkUnclean();
+//   RETURN_IF_ERROR(WriteFileDurably(files, path, identity.Format()));
 struct LogIdentity {
+  // A file is known by its inode and birth time together, because inodes are used again.
   struct File {
     uint64_t inode = 0;
     int64_t birth_nanos = 0;
     Durability durability = Durability::kFsync;
-    int64_t index = 0;  // 0: not known. One that is used again keeps its first
+    // The log file that it was made for. 0: not known. A file that is used again keeps its first
+    // index.
+    int64_t index = 0;
     bool operator==(const File&) const = default;
   };
   struct Folder {
@@ -48,43 +60,54 @@ struct LogIdentity {
     int64_t birth_nanos = 0;
     bool operator==(const Folder&) const = default;
   };
-  // The newest file of a log that was closed: where replay may begin in it.
+  // The newest file of a log that was closed, and where replay may begin in it.
   struct LastFile {
     int64_t index = 0;
     uint64_t content_bytes = 0;
-    Ballot max_ballot;                   // of the log's records, as far as was known
-    std::vector<LogIndex::Entry> marks;  // ascending
+    // Of the log's records, as far as was known.
+    Ballot max_ballot;
+    // Ascending by position.
+    std::vector<LogIndex::Entry> marks;
     bool operator==(const LastFile&) const = default;
   };
   std::vector<File> files;
-  std::optional<Folder> folder;  // where they lay when this was written
+  // Where the files lay when this was written.
+  std::optional<Folder> folder;
+  // The last stop was clean, and nothing was written or dropped since.
   bool clean = false;
-  std::optional<LastFile> last_file;  // only with `clean`
+  // Set only with `clean`.
+  std::optional<LastFile> last_file;
 
-  // How we wrote this file; nullopt: of other origin.
+  // How this server wrote the file. nullopt: it is of other origin.
   std::optional<Durability> Find(const FileStatus& status) const;
+  // Adds a file, in place of an older one with this inode. `index` is not negative; 0: not known.
   void Add(const FileStatus& status, Durability durability, int64_t index = 0);
-  // The log folder is this one, and holds these log files. True: it is a copy of the one that was
-  // written, and all of them are ours from here on, written as the lines with their indexes say.
+  // One log file of the folder, as it is listed at start.
   struct Log {
     FileStatus status;
     int64_t index = 0;
   };
+  // The log folder is this one, and holds these log files. Returns true if it is a copy of the one
+  // that was written: then all of them count as this server's from here on, written as the lines
+  // with their indexes say.
   bool SetFolder(const FileStatus& folder, absl::Span<const Log> logs);
+  // The file is gone. By its inode alone: whatever had that inode before is gone, too.
   void Remove(const FileStatus& status);
-  // Something is written.
+  // Something is written or dropped: what a clean stop said is no longer true.
   void MarkUnclean();
 
+  // The text of the file. last_file is set only with `clean`.
   std::string Format() const;
-  static absl::StatusOr<LogIdentity> Parse(
-      std::string_view text);  // DataLoss: not what Format wrote
+  // Takes any text. DataLoss: it is not what Format wrote.
+  static absl::StatusOr<LogIdentity> Parse(std::string_view text);
 
  private:
   Durability DurabilityOfCopy(const Log& log) const;
   bool TakeLine(absl::Span<const absl::string_view> words);
 };
 
-// Empty when the file is not there.
+// Reads and parses the file at `path`. Empty if there is no such file: no log file is this server's
+// then.
 absl::StatusOr<LogIdentity> ReadLogIdentity(FileSystem& files, const std::string& path);
 
 }  // namespace arion

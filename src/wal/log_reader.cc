@@ -13,10 +13,12 @@
 namespace arion {
 namespace {
 
-constexpr size_t kChunkBytes = 1 << 20;  // where blocks are searched for
+// Read at once while blocks are searched for.
+constexpr size_t kChunkBytes = 1 << 20;
+// Read at once at least, while blocks are read in order.
 constexpr size_t kChunkBytesMin = 256 << 10;
 
-// Out of line: the way of sound mutations stays short.
+// Both out of line, so that the path of sound mutations stays short.
 [[gnu::cold, gnu::noinline]] absl::Status Unreadable(const absl::Status& taken, int64_t offset) {
   return Annotate(taken, absl::StrCat("offset ", offset));
 }
@@ -38,6 +40,7 @@ absl::Status ParseMutations(std::string_view body, int64_t at,
   return absl::OkStatus();
 }
 
+// Without the checksum chain only the content can show that a body is whole.
 bool IsValidBody(std::string_view body, int64_t at, PartitionId pid) {
   std::vector<MutationView> mutations;
   if (!ParseMutations(body, at, &mutations).ok() || mutations.empty()) return false;
@@ -68,15 +71,17 @@ bool LogReader::End(LogEnd end, std::string reason) {
 }
 
 absl::Status LogReader::Fetch(size_t n) {
+  CHECK_GT(n, 0u);
+  CHECK_LE(position_, size_) << "beyond the file";
   CHECK_GE(position_, buffer_at_);
   CHECK_LE(n, size_ - position_) << "beyond the file";
   if (position_ - buffer_at_ + n <= buffer_.size()) return absl::OkStatus();
-  // The start of a block at the end of a chunk is read again: with several blocks in a chunk that
-  // is cheaper than a second buffer to join it to.
+  // A block that begins at the end of a chunk is read again from its start. With several blocks in
+  // a chunk that is cheaper than a second buffer to join the two parts in.
   const size_t chunk = std::min(std::max(kChunkBytesMin, 8 * block_bytes_), chunk_bytes_max_);
   const uint64_t wanted = std::min<uint64_t>(std::max(n, chunk), size_ - position_);
   buffer_at_ = position_;
-  // Exactly this much: growing would double, beyond the file's size.
+  // Exactly this much: a string that grows would double, beyond the file's size.
   if (wanted > buffer_.capacity()) {
     buffer_ = std::string();
     buffer_.reserve(wanted);
@@ -87,6 +92,7 @@ absl::Status LogReader::Fetch(size_t n) {
 }
 
 absl::StatusOr<bool> LogReader::Next(LogBlock* block) {
+  CHECK(block != nullptr);
   LogBlockView& view = view_;
   ASSIGN_OR_RETURN(const bool more, Next(&view));
   block->position = view.position;
@@ -102,17 +108,19 @@ absl::StatusOr<bool> LogReader::Next(LogBlock* block) {
 }
 
 absl::StatusOr<bool> LogReader::Next(LogBlockView* block) {
+  CHECK(block != nullptr);
   block->position = position_;
   block->crc_before = crc_;
   block->header.reset();
   block->mutations.clear();
 
+  // Each length is compared with what is left before anything of it is read.
   const uint64_t left = size_ - std::min(position_, size_);
   if (left == 0) return End(LogEnd::kEof, "end");
   if (left < kBlockHeaderBytes)
     return End(LogEnd::kTruncated, absl::StrCat(left, " bytes of a block header"));
   RETURN_IF_ERROR(Fetch(kBlockHeaderBytes));
-  // A file that shrank under us ends where it ends.
+  // The file may have become shorter since its size was taken. Its content ends where it ends now.
   if (View(kBlockHeaderBytes).size() < kBlockHeaderBytes)
     return End(LogEnd::kTruncated, "the file became shorter");
   const BlockHeader header = LoadBlockHeader(View(kBlockHeaderBytes).data());
@@ -162,8 +170,9 @@ namespace {
 template <class Accepts>
 absl::StatusOr<std::optional<uint64_t>> FindBlock(const ReadableFile& file, uint64_t from,
                                                   uint64_t size, PartitionId pid, Accepts accepts) {
-  constexpr size_t kNeeded =
-      kBlockHeaderBytes + kMutationHeaderBytes;  // less can't hold a mutation
+  CHECK_LE(from, size) << "the search begins behind the file";
+  // Fewer bytes cannot hold a mutation.
+  constexpr size_t kNeeded = kBlockHeaderBytes + kMutationHeaderBytes;
   char magic[4];
   StoreLittle(kLogMagic, magic);
   std::string chunk;
@@ -172,15 +181,16 @@ absl::StatusOr<std::optional<uint64_t>> FindBlock(const ReadableFile& file, uint
     RETURN_IF_ERROR(file.ReadAt(at, std::min<uint64_t>(kChunkBytes, size - at), &chunk));
     if (chunk.size() < kNeeded) return std::nullopt;
     const std::string_view view = chunk;
-    const size_t searched =
-        view.size() - kNeeded + 1;  // positions whose first bytes are all in the chunk
+    // The positions of which all the needed bytes are in this chunk. The next chunk begins behind
+    // them.
+    const size_t searched = view.size() - kNeeded + 1;
     for (size_t i = view.find({magic, 4}); i < searched; i = view.find({magic, 4}, i + 1)) {
       const uint64_t position = at + i;
       const BlockHeader header = LoadBlockHeader(view.data() + i);
       if (header.position != static_cast<uint32_t>(position)) continue;
       if (header.length < static_cast<int32_t>(kMutationHeaderBytes)) continue;
       if (kBlockHeaderBytes + static_cast<uint64_t>(header.length) > size - position) continue;
-      // Cheap before dear: hostile bytes may hold many magics that claim long bodies.
+      // The cheap checks come first: hostile bytes may hold many magics that claim long bodies.
       const char* first = view.data() + i + kBlockHeaderBytes;
       if (LoadLittle<int32_t>(first + 8) != pid.app_id ||
           LoadLittle<int32_t>(first + 12) != pid.index)
@@ -218,7 +228,9 @@ absl::StatusOr<uint64_t> EndOfTornBytes(const ReadableFile& file, uint64_t from,
 }
 
 absl::StatusOr<uint64_t> EndOfNonZeroBytes(const ReadableFile& file, uint64_t from, uint64_t size) {
+  CHECK_LE(from, size) << "the search begins behind the file";
   std::string chunk;
+  // Backwards: the zeros lie at the end, and there may be many.
   uint64_t end = size;
   while (end > from) {
     const uint64_t at = std::max(from, end > kChunkBytes ? end - kChunkBytes : 0);

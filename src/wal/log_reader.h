@@ -1,12 +1,14 @@
 // LogReader reads the blocks of one log file, private or shared, in order, and says how its content
 // ends.
 //
-// Shapes    A block is given out whole or not at all. `size` bounds what is read: the file's size,
-//           or the end of what is durable in a file still written.
-// Units     Positions count from the file's start; Mutation::log_offset is global.
-// Errors    A status means a read failed. Everything the bytes can be is a LogEnd.
-// Threads   One thread; reads wait for the disk. Takes any bytes; holds one chunk or one block,
-//           never more than the file.
+// Shapes    A block is given out whole or not at all. `size` bounds what is read: it is the file's
+//           size, or the end of what is durable in a file that is still written.
+// Units     Positions count bytes from the file's start; Mutation::log_offset is global.
+// Errors    A status means that a read failed. Everything that the bytes can be is a LogEnd: any
+//           bytes may be read, and none of them is a CHECK failure.
+// Memory    One chunk or one block, whichever is larger, and never more than the file: each length
+//           is checked against what is there before anything is allocated.
+// Threads   One thread. Reads wait for the disk.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -27,23 +29,33 @@ namespace arion {
 
 // How a file's content ends (wal/FORMAT.md 4.1).
 enum class LogEnd : uint8_t {
-  kEof,         // exactly behind a block
-  kTruncated,   // inside a block: its bytes end too early
-  kCorrupt,     // a block with the wrong magic, a negative length or the wrong checksum
-  kUnreadable,  // checksum right, yet the content is not ours to read: file header, mutation,
-                // offset. Older versions call it CORRUPT
+  // Exactly behind a block.
+  kEof,
+  // Inside a block: its bytes end too early.
+  kTruncated,
+  // A block with the wrong magic, a negative length or the wrong checksum.
+  kCorrupt,
+  // The checksum is right, but the file header, a mutation or its offset cannot be. Older versions
+  // call it CORRUPT.
+  kUnreadable,
 };
-std::string_view LogEndName(LogEnd end);  // "EOF", "TRUNCATED", "CORRUPT", "UNREADABLE"
+// "EOF", "TRUNCATED", "CORRUPT" or "UNREADABLE"; "?" for any other value.
+std::string_view LogEndName(LogEnd end);
 
+// One block, with mutations of its own.
 struct LogBlock {
   uint64_t position = 0;
-  uint64_t size = 0;                    // header included
-  uint32_t crc_before = 0;              // the chain up to this block
-  std::optional<LogFileHeader> header;  // of the first block
+  // In bytes, the block header included.
+  uint64_t size = 0;
+  // The checksum chain up to this block, exclusive.
+  uint32_t crc_before = 0;
+  // Set for a file's first block only.
+  std::optional<LogFileHeader> header;
   std::vector<MutationPtr> mutations;
 };
 
-// The same, nothing copied: valid until the reader's next step.
+// The same block without copies: its mutations point into the reader, and are valid until its next
+// step.
 struct LogBlockView {
   uint64_t position = 0;
   uint64_t size = 0;
@@ -52,11 +64,19 @@ struct LogBlockView {
   std::vector<MutationView> mutations;
 };
 
+//   LogReader reader(*file, size, name.start_offset);
+//   LogBlockView block;
+//   while (true) {
+//     ASSIGN_OR_RETURN(const bool more, reader.Next(&block));
+//     if (!more) break;
+//     for (const MutationView& mutation : block.mutations) Use(mutation);
+//   }
+//   if (reader.end() != LogEnd::kEof) LOG(WARNING) << reader.reason();
 class LogReader {
  public:
-  // `file` outlives the reader. Begins at the file's start or at a place of its index: from there
-  // on the chain is checked.
-  // Reads at most `chunk_bytes_max` at once, or one block.
+  // `file` outlives the reader; its name says `start_offset`. Reading begins at `from`: the file's
+  // start, or a place of its index, from which on the checksum chain is checked. At most
+  // `chunk_bytes_max` are read at once, or one block if that is larger.
   LogReader(const ReadableFile& file, uint64_t size, int64_t start_offset,
             const LogIndex::Entry& from = {}, size_t chunk_bytes_max = 4 << 20)
       : file_(file),
@@ -67,19 +87,22 @@ class LogReader {
         crc_(from.crc),
         buffer_at_(from.position) {}
 
-  // True: *block is the next block. False: end() and reason() say how it ended.
+  // True: *block is the next block. False: the content has ended, and end() and reason() say how;
+  // further calls say the same. After an error the reader may not be used again.
   absl::StatusOr<bool> Next(LogBlock* block);
   absl::StatusOr<bool> Next(LogBlockView* block);
 
-  // Where the content read so far ends.
+  // Where the content that was read so far ends, and the checksum chain up to there.
   uint64_t position() const { return position_; }
-  uint32_t crc() const { return crc_; }  // the chain up to there
+  uint32_t crc() const { return crc_; }
+  // How the content ended; has a meaning once Next has returned false.
   LogEnd end() const { return end_; }
-  const std::string& reason() const { return reason_; }  // "at 296: checksum 0x.. instead of 0x.."
+  // The same for people, with the place: "at 296: checksum 0x.. instead of 0x..".
+  const std::string& reason() const { return reason_; }
 
  private:
   bool End(LogEnd end, std::string reason);
-  // Makes the n bytes from position_ available at View().
+  // Makes the n bytes from position_ on available as View(n). Fewer if the file became shorter.
   absl::Status Fetch(size_t n);
   std::string_view View(size_t n) const {
     return std::string_view(buffer_).substr(position_ - buffer_at_, n);
@@ -94,20 +117,24 @@ class LogReader {
   LogEnd end_ = LogEnd::kEof;
   std::string reason_;
   LogBlockView view_;
-  std::string buffer_;  // [buffer_at_, buffer_at_ + buffer_.size()) of the file
+  // The bytes [buffer_at_, buffer_at_ + buffer_.size()) of the file.
+  std::string buffer_;
   uint64_t buffer_at_;
-  size_t block_bytes_ = 0;  // of the largest block so far
+  // Of the largest block so far.
+  size_t block_bytes_ = 0;
 };
 
-// A *valid block* (decision 9; wal/FORMAT.md 4.3), where the CRC chain can't be followed: the first
-// position in [from, size) with magic, its own position, a length that fits, at least one mutation,
-// all of them readable, of `pid` and at their offset.
+// The first *valid block* (decision 9; wal/FORMAT.md 4.3) in [from, size), for where the checksum
+// chain cannot be followed: a position with the magic, its own position, a length that fits, and at
+// least one mutation, all of them readable, of `pid`, and at the offset that each says. nullopt:
+// there is none.
 absl::StatusOr<std::optional<uint64_t>> FindValidBlock(const ReadableFile& file, uint64_t from,
                                                        uint64_t size, int64_t start_offset,
                                                        PartitionId pid);
 
-// Where what a torn write left in [from, size) ends: behind it lie zeros, or what an older log that
-// this file was before left there, known by its blocks' smaller offsets.
+// Where the bytes end that a torn write left in [from, size), exclusive. Behind them lie zeros, or
+// blocks of an older log that this file was before, which are known by their smaller offsets.
+// `from` if there are none.
 absl::StatusOr<uint64_t> EndOfTornBytes(const ReadableFile& file, uint64_t from, uint64_t size,
                                         int64_t start_offset, PartitionId pid);
 

@@ -13,21 +13,23 @@
 #include "base/status.h"
 #include "wal/log_format.h"
 #include "wal/log_reader.h"
+#include "wal/log_repair.h"
 #include "wal/set_aside.h"
 #include "wal/uncommitted_tail.h"
 
 namespace arion {
 namespace {
 
+// What a file's first write reaches at least, and what is erased when a dropped file is used again.
 constexpr uint64_t kFirstPageBytes = 4096;
-
-constexpr size_t kFirstChunkBytes = 4096;  // for a first block alone
+// Read at once where only the first block is wanted.
+constexpr size_t kFirstChunkBytes = 4096;
 constexpr std::string_view kSparePrefix = "spare.";
-// No log ever comes near, and what is appended to one can still be counted.
+// No log ever comes near this number, and what is appended behind it can still be counted.
 constexpr int64_t kCountMax = int64_t{1} << 62;
 constexpr char kMoveItAway[] = ": not this log's; move it out of the folder to go on";
 
-// One run over one folder.
+// One run over one folder: list, judge, replay. What is judged here is carried out by LogRepair.
 class Recovery {
  public:
   Recovery(FileSystem& files, const PrivateLogOptions& options, PrivateLog::ReplaySink sink,
@@ -48,40 +50,34 @@ class Recovery {
     RETURN_IF_ERROR(CheckIndexes());
     RETURN_IF_ERROR(Replay());
     CompareEndWithCleanStop();
-    RETURN_IF_ERROR(MakeDurable());
-    RETURN_IF_ERROR(AppendUncommittedAnew());
+    // Every file is judged: from here on the folder is changed.
+    RETURN_IF_ERROR(LogRepair(files_, options_, &summary_)
+                        .Run({.files = std::move(logs_),
+                              .outdated = std::move(outdated_),
+                              .spares = std::move(spares_),
+                              .uncommitted = std::move(uncommitted_)},
+                             &log_));
     Check();
     return std::move(log_);
   }
 
  private:
+  using File = JudgedFile;
+
   void Check() const {
     CheckJoined(log_.files);  // log_recovery/V1
     CHECK_GE(log_.next_index, 1) << "log_recovery/V1";
     CHECK_GE(log_.end_offset, options_.valid_start_offset)
         << "log_recovery/V1: what comes would be void";
     CHECK_GE(log_.max_decree, options_.applied);
+    CHECK_LE(summary_.bytes_above_applied, summary_.bytes);
+    CHECK(summary_.lost.empty() || !summary_.was_clean) << "a clean stop that lost something";
     CHECK_LE(log_.identity.files.size(), log_.files.size());
     CHECK_LE(summary_.mutations_above_applied, summary_.mutations);
     if (log_.files.empty()) return;
     CHECK_EQ(log_.next_index, log_.files.back().name.index + 1) << "log_recovery/V1";
     CHECK_EQ(log_.end_offset, log_.files.back().end_offset()) << "log_recovery/V1";
   }
-
-  struct File {
-    LogFileEntry entry;
-    uint64_t size = 0;
-    FileStatus status;
-    std::optional<Durability> written_as;  // nullopt: of other origin
-    bool has_first_block = false;
-    bool header_names_us = false;
-    enum class Fate { kKeep, kSetAside } fate = Fate::kKeep;  // aside: nothing in it is content
-    uint64_t cut_end = 0;     // [content, cut_end) is saved before the cut
-    uint64_t last_block = 0;  // where the content's last block begins
-
-    bool is_durable() const { return written_as == Durability::kFsync; }
-    bool is_ours() const { return written_as.has_value(); }
-  };
 
   std::string PathOf(const std::string& name) const { return JoinPath(options_.directory, name); }
   std::string PathOf(const File& file) const { return PathOf(file.entry.file_name); }
@@ -102,6 +98,7 @@ class Recovery {
       if (!parsed.ok())
         return absl::FailedPreconditionError(
             absl::StrCat(options_.directory, ": ", parsed.status().message(), kMoveItAway));
+      // Any other name is not this log's, and is left alone.
       if (!parsed->has_value()) continue;
       ASSIGN_OR_RETURN(const FileStatus status, files_.Stat(PathOf(name)));
       if (status.is_directory || status.is_symlink)
@@ -142,9 +139,9 @@ class Recovery {
     return absl::OkStatus();
   }
 
-  // A clean stop names exactly the files there are (copied ones are as many). An older version that
-  // wrote since began a file behind them, and dropped what its engine held; how it ended is not
-  // known.
+  // A clean stop names exactly the files that are there; a copy has as many. An older version that
+  // wrote on since then began a file behind them, and dropped what its engine held. How that one
+  // ended is not known.
   void CompareNamesWithCleanStop() {
     if (!summary_.was_clean) return;
     const std::optional<LogIdentity::LastFile>& told = log_.identity.last_file;
@@ -156,8 +153,9 @@ class Recovery {
     }
   }
 
-  // And it tells how far the newest reached. What is missing of that looks like a torn tail, but
-  // was durable. The file itself may have been dropped by who wrote on behind it.
+  // A clean stop also tells how far the newest file reached. What is missing of that looks like a
+  // torn tail, but was durable. The file itself may have been dropped by an older version that
+  // wrote on behind it.
   void CompareEndWithCleanStop() {
     const std::optional<LogIdentity::LastFile>& told = log_.identity.last_file;
     if (!log_.identity.clean || !told || !summary_.lost.empty()) return;
@@ -192,14 +190,14 @@ class Recovery {
         kept.push_back(std::move(file));
         continue;
       }
-      // A file that can't be read now may be read later: nothing is renamed.
+      // A file that cannot be read now may be read later: nothing is renamed.
       if (!read.ok()) return Damaged(file, View(read.status().message()));
       if (file.is_ours()) {
         RETURN_IF_ERROR(JudgeOwnWithoutFirstBlock(**opened, reader, i + 1 == logs_.size(), &file));
         kept.push_back(std::move(file));
         continue;
       }
-      // wal/FORMAT.md 7.2: set aside; a hole this makes fails below.
+      // It is set aside (wal/FORMAT.md 7.2). A hole that this makes is refused by CheckIndexes.
       const std::string& why = reader.reason();
       LOG(WARNING) << "[" << options_.pid << "] " << PathOf(file)
                    << " of other origin has no first block (" << why << "): renamed to .removed";
@@ -225,8 +223,8 @@ class Recovery {
     return absl::OkStatus();
   }
 
-  // Without a first block a file holds nothing: the end of the log. Anywhere else bytes that were
-  // durable are gone.
+  // A file without a first block holds nothing. That is legal at the end of the log: it was named,
+  // and its first write never became durable. Anywhere else bytes that were durable are gone.
   absl::Status JudgeOwnWithoutFirstBlock(const ReadableFile& bytes, const LogReader& reader,
                                          bool is_last, File* file) {
     if (file->is_durable()) {
@@ -238,8 +236,8 @@ class Recovery {
       if (later) return Damaged(*file, absl::StrCat("no first block, but a valid one at ", *later));
     }
     file->fate = File::Fate::kSetAside;
-    // Of its only write, which nobody was told of, the first page is kept: behind it an older log
-    // may lie.
+    // Nobody was told of its only write. Of that the first page is kept: behind it the bytes of an
+    // older log may lie.
     const uint64_t written =
         file->is_durable() ? std::min(file->size, kFirstPageBytes) : file->size;
     ASSIGN_OR_RETURN(file->cut_end, EndOfNonZeroBytes(bytes, 0, written));
@@ -254,7 +252,8 @@ class Recovery {
     return absl::OkStatus();
   }
 
-  // The newest file that no file up to it says to hold something newer than `applied` before it.
+  // The newest file such that its header, and that of every file before it, says a max_decree no
+  // larger than `applied`: the engine holds everything that lies before it.
   size_t FirstToRead() const {
     size_t first = 0;
     for (size_t i = 0; i < logs_.size(); ++i) {
@@ -267,6 +266,7 @@ class Recovery {
   absl::Status Replay() {
     size_t first = FirstToRead();
     RETURN_IF_ERROR(JudgeUnreadFiles(&first));
+    CHECK(logs_.empty() || first < logs_.size()) << "nothing is left to read";
     log_.max_decree = Decree(0);
     for (size_t i = first; i < logs_.size(); ++i) {
       if (logs_[i].fate == File::Fate::kSetAside) {
@@ -287,7 +287,8 @@ class Recovery {
         header_max_decree = log_.max_decree;  // what was read of the files before
       }
       RETURN_IF_ERROR(ReplayFile(&logs_[i]));
-      // What was dropped before a first file that doesn't say is not known: not its decrees either.
+      // If the first file does not say which decrees lie before it, and some file was dropped, they
+      // are not known.
       if (i == 0 && !logs_[i].header_names_us && logs_[i].entry.name.index > 1)
         header_max_decree = log_.max_decree;
     }
@@ -297,10 +298,11 @@ class Recovery {
     return absl::OkStatus();
   }
 
-  // What is not read was judged when the next file was made: its content ends where that begins. A
-  // page-cache log may have lost it since; the engine holds all of it, so what lies before such a
-  // gap goes.
+  // A file that is not read was judged when the next one was made: its content ends where that one
+  // begins. A file that was only in the page cache may have lost its end since. The engine holds
+  // all of it, so what lies before such a gap is removed.
   absl::Status JudgeUnreadFiles(size_t* first) {
+    CHECK(logs_.empty() || *first < logs_.size()) << "every file is left out";
     size_t lost = 0;
     for (size_t i = 0; i < *first; ++i) {
       const int64_t next_start = logs_[i + 1].entry.name.start_offset;
@@ -330,6 +332,7 @@ class Recovery {
           *file, absl::StrCat("the next file starts at ", next_start, ", which it does not reach"));
     file->entry.content_bytes = static_cast<uint64_t>(next_start - file->entry.name.start_offset);
     file->cut_end = file->entry.content_bytes;
+    CHECK_LE(file->cut_end, file->size) << "log_recovery/V2";
     if (!file->is_ours() || file->size == file->entry.content_bytes) return absl::OkStatus();
     ASSIGN_OR_RETURN(auto bytes, files_.OpenForRead(PathOf(*file)));
     ASSIGN_OR_RETURN(file->cut_end, EndOfTornBytes(*bytes, file->entry.content_bytes, file->size,
@@ -342,9 +345,10 @@ class Recovery {
                        [](const File& f) { return f.written_as == Durability::kOs; });
   }
 
-  // logs_[i] does not start where the one before it ended. Page-cache logs lose what they lose; all
-  // else is damage.
+  // logs_[i] does not start where the one before it ended. Files that were written to the page
+  // cache only may lose anything; in all others it is damage.
   absl::Status JudgeGap(size_t i) const {
+    CHECK(i > 0 && i < logs_.size()) << "a gap before the first file";
     if (IsPageCacheOnlyFrom(i - 1)) return absl::OkStatus();
     return Damaged(logs_[i], absl::StrCat("starts at ", logs_[i].entry.name.start_offset,
                                           ", but the content of ", logs_[i - 1].entry.file_name,
@@ -352,14 +356,16 @@ class Recovery {
   }
 
   void SetAsideFrom(size_t i) {
+    CHECK_LT(i, logs_.size()) << "nothing is set aside";
     for (; i < logs_.size(); ++i) {
       if (logs_[i].has_first_block) logs_[i].cut_end = logs_[i].size;
       logs_[i].fate = File::Fate::kSetAside;
     }
   }
 
-  // Where replay begins in this file. What lies before a mark of a log that was closed is in the
-  // engine, if what lies behind it is as it was then; else all of the file is read.
+  // Where replay begins in this file. After a clean stop that is the last of its marks that the
+  // engine is beyond. What lies behind that mark is read twice, first to see that it is as it was
+  // then; if not, the whole file is read.
   absl::StatusOr<LogIndex::Entry> WhereToBegin(const File& file, const ReadableFile& bytes) {
     const std::optional<LogIdentity::LastFile>& known = log_.identity.last_file;
     if (options_.reads_newest_whole || !known || !summary_.was_clean || &file != &logs_.back() ||
@@ -378,6 +384,7 @@ class Recovery {
       if (!more) break;
     }
     if (reader.end() != LogEnd::kEof) return LogIndex::Entry{};
+    CHECK_LT(from.position, file.size) << "a mark behind the file";
     CHECK_LT(from.max_decree, options_.applied) << "the engine lacks what lies before it";
     summary_.max_ballot = std::max(summary_.max_ballot, known->max_ballot);
     summary_.max_decree = std::max(summary_.max_decree, from.max_decree);
@@ -385,6 +392,7 @@ class Recovery {
   }
 
   absl::Status ReplayFile(File* file) {
+    CHECK(file->has_first_block && file->fate == File::Fate::kKeep) << "log_recovery/V4";
     ASSIGN_OR_RETURN(auto bytes, files_.OpenForRead(PathOf(*file)));
     ASSIGN_OR_RETURN(const LogIndex::Entry from, WhereToBegin(*file, *bytes));
     log_.max_decree = std::max(log_.max_decree, from.max_decree);
@@ -401,11 +409,12 @@ class Recovery {
         RETURN_IF_ERROR(Deliver(*file, mutation));
     }
     CHECK_LE(reader.position(), file->size);
+    CHECK_LE(file->last_block, reader.position()) << "a block behind the content";
     file->entry.content_bytes = reader.position();
     file->cut_end = reader.position();
     if (reader.end() == LogEnd::kEof) return absl::OkStatus();
     if (!file->is_ours()) {
-      // Legal if the next file starts here, or if there is none.
+      // Legal if the next file starts here, or if there is none: JudgeGap sees to that.
       if (reader.end() == LogEnd::kTruncated) {
         summary_.cut_tail = summary_.cut_tail || file == &logs_.back();
         return absl::OkStatus();
@@ -432,7 +441,8 @@ class Recovery {
                                                         view.pid().ToString(), ", not of ",
                                                         options_.pid.ToString()));
     CHECK(file.fate == File::Fate::kKeep) << "log_recovery/V4";
-    CHECK_GE(view.log_offset(), file.entry.name.start_offset);  // the reader compared them
+    // The reader has compared each mutation's offset with its place.
+    CHECK_GE(view.log_offset(), file.entry.name.start_offset);
     // Ballots count even in void records: elections rely on the largest one seen.
     summary_.max_ballot = std::max(summary_.max_ballot, view.ballot());
     if (view.log_offset() < options_.valid_start_offset) return absl::OkStatus();
@@ -448,151 +458,19 @@ class Recovery {
     return sink_(MutationOf(view));
   }
 
-  // An object that the sink has let go is used again: replay allocates nothing per record.
+  // An object that the sink has let go is used again, so that replay allocates nothing per record.
   MutationPtr MutationOf(const MutationView& view) {
     std::shared_ptr<Mutation>& mutation = recent_[next_recent_++ % recent_.size()];
     if (mutation == nullptr || mutation.use_count() > 1) mutation = std::make_shared<Mutation>();
+    // Whoever held the object last, maybe on another thread, is done with it before it is written
+    // again.
 #ifdef __SANITIZE_THREAD__
-    mutation = std::make_shared<Mutation>();  // it knows no fences
+    mutation = std::make_shared<Mutation>();  // ThreadSanitizer knows no fences
 #else
-    std::atomic_thread_fence(std::memory_order_acquire);  // after whoever held it last
+    std::atomic_thread_fence(std::memory_order_acquire);
 #endif
     view.CopyTo(mutation.get());
     return mutation;
-  }
-
-  // Oldest first, one by one, so that no crash makes a hole.
-  absl::Status RemoveOutdated() {
-    for (const File& file : outdated_) {
-      LOG(WARNING) << "[" << options_.pid << "] " << PathOf(file)
-                   << " lost its end, written to the page cache only; all it held is applied:"
-                   << " removed";
-      RETURN_IF_ERROR(files_.Remove(PathOf(file)));
-      RETURN_IF_ERROR(files_.SyncDirectory(options_.directory));
-    }
-    return absl::OkStatus();
-  }
-
-  absl::Status MakeDurable() {
-    RETURN_IF_ERROR(RemoveOutdated());
-    // Newest first: what remains is always a log without a hole.
-    while (!logs_.empty() && logs_.back().fate == File::Fate::kSetAside) {
-      File& file = logs_.back();
-      CHECK(file.is_ours()) << "log_recovery/V3: " << file.entry.file_name;
-      CHECK_LE(file.cut_end, file.size);
-      if (file.cut_end > 0) {
-        summary_.cut_tail = true;
-        LOG(WARNING) << "[" << options_.pid << "] " << PathOf(file)
-                     << " holds nothing that can be replayed: " << file.cut_end
-                     << " bytes kept as .tail";
-        RETURN_IF_ERROR(SaveTail(files_, PathOf(file), 0, file.cut_end));
-      }
-      RETURN_IF_ERROR(files_.Remove(PathOf(file)));
-      // One by one: a power cut may keep any of several unsynced removals.
-      RETURN_IF_ERROR(files_.SyncDirectory(options_.directory));
-      log_.identity.Remove(file.status);
-      logs_.pop_back();
-    }
-    for (File& file : logs_) {
-      const uint64_t content = file.entry.content_bytes;
-      CHECK(file.fate == File::Fate::kKeep) << "log_recovery/V2: " << file.entry.file_name;
-      CHECK(file.has_first_block) << "log_recovery/V2: " << file.entry.file_name
-                                  << " holds nothing";
-      CHECK_LE(content, file.cut_end) << "log_recovery/V2: " << file.entry.file_name;
-      CHECK_LE(file.cut_end, file.size) << "log_recovery/V2: " << file.entry.file_name;
-      ASSIGN_OR_RETURN(auto writable,
-                       files_.OpenForWrite(PathOf(file), FileSystem::CreateMode::kOpenExisting));
-      if (file.is_ours() && file.size > content) {
-        if (file.cut_end > content) {
-          summary_.cut_tail = true;
-          LOG(WARNING) << "[" << options_.pid << "] " << PathOf(file) << " cut from "
-                       << file.cut_end << " to " << content << " bytes, the rest kept as .tail";
-          RETURN_IF_ERROR(SaveTail(files_, PathOf(file), content, file.cut_end));
-        }
-        RETURN_IF_ERROR(writable->Truncate(content));
-      } else if (file.is_ours() && !summary_.was_clean) {
-        // A trimming whose sync failed may be seen and yet never reach the disk: done anew, it does.
-        RETURN_IF_ERROR(writable->Truncate(content));
-      }
-      if (&file == &logs_.back() && file.is_durable() && !summary_.was_clean)
-        RETURN_IF_ERROR(WriteLastBlockAgain(file, *writable));
-      RETURN_IF_ERROR(writable->Sync());
-      RETURN_IF_ERROR(writable->Close());
-    }
-    RETURN_IF_ERROR(files_.SyncDirectory(options_.directory));
-    for (const std::string& name : spares_) RETURN_IF_ERROR(files_.Remove(PathOf(name)));
-
-    log_.next_index = logs_.empty() ? 1 : logs_.back().entry.name.index + 1;
-    log_.end_offset = logs_.empty() ? options_.valid_start_offset : logs_.back().entry.end_offset();
-    if (log_.end_offset < options_.valid_start_offset) RETURN_IF_ERROR(DropVoidFiles());
-    log_.identity.files.clear();
-    for (const File& file : logs_) {
-      log_.files.push_back(file.entry);
-      if (file.is_ours()) log_.identity.Add(file.status, *file.written_as, file.entry.name.index);
-    }
-    return absl::OkStatus();
-  }
-
-  // The only bytes that no flush may have covered (log_writer/W2, log_writer/W3). If it was the
-  // flush that failed before the process ended, what was read just now sits in a cache that counts
-  // as clean: only bytes written anew reach the disk with the next sync.
-  absl::Status WriteLastBlockAgain(const File& file, WritableFile& to) {
-    ASSIGN_OR_RETURN(auto from, files_.OpenForRead(PathOf(file)));
-    // A file's first two may have been one write (log_writer/W1).
-    const uint64_t begin = file.last_block == kFirstBlockBytes ? 0 : file.last_block;
-    CHECK_LE(begin, file.entry.content_bytes);
-    std::string bytes;
-    RETURN_IF_ERROR(from->ReadAt(begin, file.entry.content_bytes - begin, &bytes));
-    return to.WriteAt(begin, bytes);
-  }
-
-  // The info file is newer than the log (wal/FORMAT.md 7.6): every record here is void, and new
-  // ones would be, too.
-  absl::Status DropVoidFiles() {
-    CHECK(uncommitted_.empty()) << "log_recovery/V1: they hold what is not void";
-    LOG(WARNING) << "[" << options_.pid << "] the log ends at " << log_.end_offset
-                 << ", before its valid start " << options_.valid_start_offset << ": its "
-                 << logs_.size() << " files are set aside as .removed";
-    for (const File& file : logs_) {
-      RETURN_IF_ERROR(RenameToRemoved(files_, PathOf(file)));
-    }
-    logs_.clear();
-    log_.end_offset = options_.valid_start_offset;
-    return absl::OkStatus();
-  }
-
-  // What was read may only sit in a cache whose write-back failed before: what others may count on
-  // is written anew.
-  absl::Status AppendUncommittedAnew() {
-    const bool is_durable_already =
-        summary_.was_clean && !summary_.cut_tail &&
-        std::all_of(logs_.begin(), logs_.end(), [](const File& f) { return f.is_ours(); });
-    if (uncommitted_.empty() || is_durable_already) return absl::OkStatus();
-
-    CHECK(!logs_.empty()) << "log_recovery/V4";
-    LogFileEntry entry;
-    entry.name = {.index = log_.next_index, .start_offset = log_.end_offset};
-    entry.file_name = entry.name.ToString();
-    entry.header_max_decree = log_.max_decree;
-    const std::string spare = PathOf(SpareName(entry.name.index));
-    std::vector<std::string> paths;
-    for (const File& file : logs_) paths.push_back(PathOf(file));
-    ASSIGN_OR_RETURN(entry.content_bytes,
-                     uncommitted_.WriteFile(files_, paths, spare, log_.end_offset,
-                                            {.pid = options_.pid,
-                                             .max_decree = log_.max_decree,
-                                             .valid_start_offset = options_.valid_start_offset}));
-    ASSIGN_OR_RETURN(const FileStatus status, files_.Stat(spare));
-    CHECK_GT(entry.content_bytes, kFirstBlockBytes) << "log_recovery/V4: nothing was written";
-    log_.identity.Add(status, Durability::kFsync, entry.name.index);
-    log_.identity.MarkUnclean();
-    RETURN_IF_ERROR(WriteFileDurably(files_, options_.identity_path, log_.identity.Format()));
-    RETURN_IF_ERROR(files_.Rename(spare, PathOf(entry.file_name)));
-    RETURN_IF_ERROR(files_.SyncDirectory(options_.directory));
-    log_.end_offset = entry.end_offset();
-    log_.next_index = entry.name.index + 1;
-    log_.files.push_back(std::move(entry));
-    return absl::OkStatus();
   }
 
   FileSystem& files_;
@@ -600,18 +478,24 @@ class Recovery {
   const PrivateLog::ReplaySink sink_;
   ReplaySummary& summary_;
 
-  std::vector<File> logs_;      // by index
-  std::vector<File> outdated_;  // before those: not needed, and damaged
+  // By index.
+  std::vector<File> logs_;
+  // Files before those that are not needed, and lost their end.
+  std::vector<File> outdated_;
   std::vector<std::string> spares_;
   UncommittedTail uncommitted_;
-  std::array<std::shared_ptr<Mutation>, 4> recent_;  // given to the sink last
+  // The mutations that were given to the sink last.
+  std::array<std::shared_ptr<Mutation>, 4> recent_;
   size_t next_recent_ = 0;
   RecoveredLog log_;
 };
 
 }  // namespace
 
-std::string SpareName(int64_t index) { return absl::StrCat(Text(kSparePrefix), index); }
+std::string SpareName(int64_t index) {
+  CHECK_GT(index, 0) << "indexes begin at 1";
+  return absl::StrCat(Text(kSparePrefix), index);
+}
 
 bool IsSpareName(std::string_view name) {
   if (name.substr(0, kSparePrefix.size()) != kSparePrefix) return false;
@@ -623,6 +507,8 @@ bool IsSpareName(std::string_view name) {
 absl::StatusOr<RecoveredLog> RecoverLog(FileSystem& files, const PrivateLogOptions& options,
                                         PrivateLog::ReplaySink sink, ReplaySummary* summary) {
   CHECK(summary != nullptr);
+  CHECK(!options.directory.empty() && !options.identity_path.empty());
+  CHECK_GE(options.applied, Decree(0)) << "what the engine holds is not known";
   *summary = ReplaySummary{};
   auto recovered = Recovery(files, options, sink, summary).Run();
   if (absl::IsPermissionDenied(recovered.status()))

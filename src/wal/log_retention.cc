@@ -8,7 +8,8 @@
 namespace arion {
 namespace {
 
-// Files at the front that are void or hold only decrees <= this.
+// How many files at the front are void, or hold only decrees up to `last`. From the back, because
+// headers need not rise: what the newest such header says holds for all files before it.
 size_t CountThrough(absl::Span<const LogFileEntry> files, Decree last, int64_t void_before) {
   for (size_t i = files.size(); i-- > 1;) {
     // files[i - 1] and all before it: files[i]'s header says what they hold at most.
@@ -26,6 +27,7 @@ size_t FirstReserved(absl::Span<const LogFileEntry> files, const LogReserve& res
   while (first > 0) {
     const LogFileEntry& file = files[first - 1];
     const bool is_newest = first == files.size();
+    // The file that would exceed the limit is not kept: the reserve is at most this large.
     bytes += file.content_bytes;
     if (bytes > reserve.bytes_max || file.end_offset() <= void_before) break;
     if (reserve.files_max > 0 && files.size() - first >= static_cast<size_t>(reserve.files_max))
@@ -35,6 +37,7 @@ size_t FirstReserved(absl::Span<const LogFileEntry> files, const LogReserve& res
       break;
     --first;
   }
+  CHECK_LE(first, files.size()) << "a reserve behind the newest file";
   return first;
 }
 
@@ -57,6 +60,7 @@ size_t CountDroppable(absl::Span<const LogFileEntry> files, const LogNeeds& need
     n = std::min(n, std::max(CountThrough(files, last, valid_start_offset),
                              FirstReserved(files, at_most, valid_start_offset, now_unix_s)));
   };
+  CHECK_LE(n, files.size()) << "more files than there are";
   if (needs.learner) keep_for(*needs.learner, needs.for_learner);
   if (needs.member) keep_for(*needs.member, needs.for_member);
   CHECK(n == 0 || n < files.size()) << "the newest file would go";
@@ -65,7 +69,7 @@ size_t CountDroppable(absl::Span<const LogFileEntry> files, const LogNeeds& need
 
 Decree RetainedAbove(absl::Span<const LogFileEntry> files, int64_t valid_start_offset,
                      Decree max_decree) {
-  // The oldest file that lies wholly behind the void part: its header covers what was before it.
+  // The oldest file that lies wholly behind the void part: its header says what was before it.
   for (const LogFileEntry& file : files)
     if (file.name.start_offset >= valid_start_offset) return file.header_max_decree;
   return max_decree;

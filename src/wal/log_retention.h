@@ -1,4 +1,11 @@
-// Which files of a private log may go (wal/FORMAT.md 8). Pure.
+// Which files of a private log may go (wal/FORMAT.md 8). Pure judgement: LogWriter and LogFolder
+// remove them.
+//
+// Shapes    Files go from the front only, so a log is always a run of consecutive files. The next
+//           file's header says what a file holds at most; so the newest file, behind which there is
+//           none, always stays.
+// Units     Decrees are inclusive. Offsets are global, times are seconds since 1970 by the wall
+//           clock.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -15,47 +22,61 @@
 
 namespace arion {
 
-// Files, counted from the newest, while every limit holds: what a log keeps although nobody needs it,
-// or at most for one that may never come back.
+// The newest files of a log, counted from the newest, for as long as every limit holds. It bounds
+// what a log keeps although nobody needs it, or at most for one that may never come back.
 struct LogReserve {
-  uint64_t bytes_max = 0;       // 0: nothing
-  int64_t files_max = 0;        // 0: no limit by count
-  int64_t age_max_seconds = 0;  // since a file's last write; 0: no limit by age
+  // Of content. 0: nothing is kept.
+  uint64_t bytes_max = 0;
+  // 0: no limit by count.
+  int64_t files_max = 0;
+  // Since a file's last write. 0: no limit by age.
+  int64_t age_max_seconds = 0;
 };
 
-// Who needs the log: for each the last decree it does *not* need any more.
+// Who needs the log: for each the last decree that it does *not* need any more.
 struct LogNeeds {
-  Decree checkpoint;              // what the last durable checkpoint holds
-  std::optional<Decree> learner;  // nullopt: no such
-  LogReserve for_learner{.bytes_max = std::numeric_limits<uint64_t>::max()};  // for it at most
-  std::optional<Decree> member;  // of the group, one that is absent included
-  LogReserve for_member;         // what is kept for it at most
+  // What the last durable checkpoint holds.
+  Decree checkpoint;
+  // A learner under way, and what is kept for it at most. nullopt: there is none.
+  std::optional<Decree> learner;
+  LogReserve for_learner{.bytes_max = std::numeric_limits<uint64_t>::max()};
+  // A member of the group, one that is absent included, and what is kept for it at most.
+  std::optional<Decree> member;
+  LogReserve for_member;
 };
 
 // One file of a log, as far as it is known without reading it again.
 struct LogFileEntry {
   LogFileName name;
-  std::string file_name;  // in the log's folder; may be padded where an older version padded it
-  uint64_t content_bytes = 0;     // durable content from the file's start
-  Decree header_max_decree;       // largest decree of all earlier files
-  int64_t last_write_unix_s = 0;  // not known of the newest while it is written
+  // Its name in the log's folder. It may be padded with zeros, where an older version padded it.
+  std::string file_name;
+  // Durable content from the file's start.
+  uint64_t content_bytes = 0;
+  // The largest decree of all earlier files.
+  Decree header_max_decree;
+  // 0: not known, because the file is the newest and is being written.
+  int64_t last_write_unix_s = 0;
   LogIndex index;
 
+  // The global offset behind the content: where the next file starts.
   int64_t end_offset() const { return name.start_offset + static_cast<int64_t>(content_bytes); }
 };
 
-// CHECKs that these follow each other without a hole: indexes, and where content ends and begins.
+// CHECKs that these files, oldest first, follow each other without a hole: indexes, and where
+// content ends and begins.
 void CheckJoined(absl::Span<const LogFileEntry> files);
 
-// How many files at the front hold only decrees that nobody needs, or void records (below
-// valid_start_offset). Never the newest; never the one that holds needs.checkpoint, the last decree
-// that is both committed and durable elsewhere; none within `reserve`. Void files are of no use to a
-// learner or a member, so no limit holds them. `files` oldest first.
-// Headers need not rise: a learner's new beginning sets them back, and voids what was before.
+// How many files at the front may go, of `files`, oldest first: they hold only decrees that nobody
+// needs, or void records (below valid_start_offset). Never counted are the newest file; the one
+// that holds needs.checkpoint, which is the last decree that is both committed and durable
+// elsewhere; and any within `reserve`. Void files are of no use to a learner or a member, so no
+// limit keeps them. Headers need not rise: a learner's new beginning sets them back, and makes void
+// what was before.
 size_t CountDroppable(absl::Span<const LogFileEntry> files, const LogNeeds& needs,
                       const LogReserve& reserve, int64_t valid_start_offset, int64_t now_unix_s);
 
-// Every decree > this that was ever appended is in `files`; `max_decree` is the largest appended.
+// Every decree above the result that was ever appended is in `files`, oldest first. `max_decree` is
+// the largest decree that was appended; it is the result if all files are void or there is none.
 Decree RetainedAbove(absl::Span<const LogFileEntry> files, int64_t valid_start_offset,
                      Decree max_decree);
 

@@ -23,6 +23,7 @@ void SurveyedPartition::Add(const Mutation& mutation, size_t mutation_bytes) {
 
 void SurveyedPartition::Add(const SurveyedPartition& other) {
   if (other.mutations == 0) return;
+  // The minima of nothing are not zero.
   if (mutations == 0) {
     *this = other;
     return;
@@ -33,6 +34,7 @@ void SurveyedPartition::Add(const SurveyedPartition& other) {
   max_decree = std::max(max_decree, other.max_decree);
   max_last_committed = std::max(max_last_committed, other.max_last_committed);
   max_ballot = std::max(max_ballot, other.max_ballot);
+  CHECK_LE(min_decree, max_decree) << "counted wrongly";
 }
 
 absl::StatusOr<SurveyedFile> SurveyLogFile(FileSystem& files, const std::string& path,
@@ -40,6 +42,7 @@ absl::StatusOr<SurveyedFile> SurveyLogFile(FileSystem& files, const std::string&
   SurveyedFile survey;
   survey.name = name;
   ASSIGN_OR_RETURN(const auto file, files.OpenForRead(path));
+  // The size is taken once: what a writer appends meanwhile is left out.
   ASSIGN_OR_RETURN(survey.size, file->Size());
   if (survey.size > static_cast<uint64_t>(std::numeric_limits<int64_t>::max() - name.start_offset))
     return absl::FailedPreconditionError(absl::StrCat(path, ": offsets beyond 2^63-1"));
@@ -59,6 +62,7 @@ absl::StatusOr<SurveyedFile> SurveyLogFile(FileSystem& files, const std::string&
   }
   survey.content_bytes = reader.position();
   CHECK_LE(survey.content_bytes, survey.size);
+  CHECK_EQ(survey.header.has_value(), survey.blocks > 0) << "a first block without a header";
   survey.end = reader.end();
   survey.reason = reader.reason();
   return survey;
@@ -73,6 +77,7 @@ absl::StatusOr<LogFolderNames> ListLogFolder(FileSystem& files, const std::strin
       found.refused.push_back({name, std::string(parsed.status().message())});
       continue;
     }
+    // No log's name: it is sorted by what it may be, and never read.
     if (!parsed->has_value()) {
       if (IsSpareName(name))
         found.spares.push_back(name);
@@ -104,9 +109,12 @@ namespace {
 
 using Verdict = OldRuleReplay::Verdict;
 
+// Gathers what an older version would find, file by file. Only its first verdict counts: there it
+// would end.
 class OldRule {
  public:
   void End(Verdict verdict, const std::string& file_name, std::string reason) {
+    CHECK(verdict != Verdict::kOk) << "nothing ends a sound log";
     if (result_.verdict != Verdict::kOk) return;
     result_.verdict = verdict;
     result_.file_name = file_name;
@@ -124,12 +132,15 @@ class OldRule {
   }
 
   void Add(const LogFolderNames::Log& log, const SurveyedFile& survey) {
+    CHECK_EQ(survey.name.index, log.name.index) << "another file's survey";
+    // An older version sets such a file aside and goes on, unless its bytes are damaged.
     if (!survey.header) {
       result_.without_first_block.push_back(log.file_name);
       if (survey.end == LogEnd::kCorrupt || survey.end == LogEnd::kUnreadable)
         End(Verdict::kDamaged, log.file_name, absl::StrCat("no first block, ", survey.reason));
       return;
     }
+    // A file that does not join the one before it is not replayed, and none behind it.
     CheckJoint(log);
     if (result_.verdict != Verdict::kOk) return;
     last_ = log;

@@ -13,14 +13,19 @@ namespace {
 
 constexpr uint64_t kPageBytes = AlignedBuffer::kAlignment;
 constexpr uint64_t kFirstStepBytes = 1 << 20;
-constexpr uint64_t kSpareStepBytes = 4 << 20;  // a log that needs a spare writes fast
+// A log that needs a spare writes fast.
+constexpr uint64_t kSpareStepBytes = 4 << 20;
 constexpr uint64_t kStepBytesMax = 32 << 20;
+// How many callbacks run between two looks at the clock, and how long the disk waits for what they
+// append.
 constexpr int kAnswersAtATime = 8;
 constexpr absl::Duration kReactionTime = absl::Microseconds(50);
-constexpr absl::Duration kRetryEvery = absl::Milliseconds(100);  // when the disk is full
+// While the disk is full.
+constexpr absl::Duration kRetryEvery = absl::Milliseconds(100);
 constexpr absl::Duration kTrimAfter = absl::Seconds(10);
-constexpr absl::Duration kKeepFor = absl::Minutes(10);  // dropped files, to be used again
-// What the engine lacks of a closed log is its last few blocks.
+// Dropped files are kept this long to be used again.
+constexpr absl::Duration kKeepFor = absl::Minutes(10);
+// The engine usually lacks only the last few blocks of a closed log.
 constexpr size_t kMarksAtClose = 16;
 
 }  // namespace
@@ -49,7 +54,10 @@ void LogWriter::Check() const {
   CHECK(!in_flight_ || !freeing_space_) << "log_writer/W1: what is being written waits for space";
   CHECK(!naming_next_ || next_.file == nullptr) << "log_writer/W3: two next files";
   CHECK(next_.file == nullptr || next_name_.index == current_name_.index + 1) << "log_writer/W3";
-  CHECK(current_.file != nullptr || content_bytes_ == 0);
+  CHECK(current_.file != nullptr || (content_bytes_ == 0 && !in_flight_))
+      << "log_writer/W5: no file";
+  CHECK_LE(spare_asked_, current_name_.index + 1) << "a spare for a file that is not planned";
+  CHECK_GE(blocks_.newest_file().index, current_name_.index) << "log_writer/W3";
   CHECK_LE(content_bytes_, current_.synced_bytes)
       << "log_writer/W4: durable beyond what was synced";
   CHECK(!growing_ || prewrites_) << "log_writer/W4";
@@ -58,6 +66,7 @@ void LogWriter::Check() const {
 
 void LogWriter::Append(MutationPtr mutation, DurableCallback on_durable) {
   CHECK_ON_STRAND(strand_);
+  CHECK(mutation != nullptr);
   CHECK(on_durable != nullptr) << "nobody would hear of it";
   // Recovery takes a log with such a record for another replica's.
   CHECK_EQ(mutation->pid, options_.pid);
@@ -119,6 +128,7 @@ void LogWriter::NameNextFile(const LogFileName& name) {
   // Recovery removes one file without a first block, the last.
   const bool has_first_block = current_.file == nullptr || content_bytes_ > 0;
   const bool is_next = name.index == current_name_.index + 1;
+  CHECK_GE(name.index, 1) << "indexes begin at 1";
   if (!is_next || !has_first_block || naming_next_ || next_.file != nullptr || !failed_.ok())
     return;
   naming_next_ = true;
@@ -127,30 +137,33 @@ void LogWriter::NameNextFile(const LogFileName& name) {
   const uint64_t fill = prewrites_ ? std::min(kFirstStepBytes, capacity_bytes_) : 0;
   Enqueue({.work = [made, name, fill](LogFolder& folder) -> absl::Status {
              auto file = folder.MakeFile(name, fill);
-             // Too little for the zeros: it may do for the block.
+             // There is too little space for the zeros; it may do for the block.
              if (fill > 0 && IsRefusal(file.status())) file = folder.MakeFile(name, 0);
              ASSIGN_OR_RETURN(*made, std::move(file));
              return absl::OkStatus();
            },
            .then =
                [this, made](const absl::Status& status) {
+                 CHECK(naming_next_ && next_.file == nullptr) << "log_writer/W3: two next files";
                  naming_next_ = false;
                  if (status.ok()) {
                    next_ = std::move(*made);
                  } else if (!IsRefusal(status)) {
                    Fail(status);
                  } else if (blocks_.only_file_header()) {
-                   // Without a name it is no file: nothing to wait for at the end.
+                   // Without a name it is no file, so a log that is drained need not wait for it.
                    if (!drain_.empty()) blocks_.TakeAll();
                  } else if (!in_flight_ && IsBusy() && blocks_.front().name == next_name_) {
                    WaitForSpace(status);
-                 }  // else it is tried again when its first block is in front
+                 }
+                 // Else it is tried again when its first block is in front.
                }});
 }
 
 void LogWriter::SwitchToNextFile() {
   CHECK(!in_flight_) << "log_writer/W3";
   CHECK(blocks_.front().is_first() && blocks_.front().name == next_name_);
+  CHECK(next_.file != nullptr) << "log_writer/W3: it has no name yet";
   CHECK(current_.file == nullptr || content_bytes_ > 0)
       << "log_writer/W3: two files without a first block";
   // log_writer/W3: the old file's last write is flushed. Its zero tail is legal, since the next
@@ -191,7 +204,7 @@ void LogWriter::TrimLeftFiles() {
                }});
 }
 
-// A dropped file's name may be another's soon.
+// A dropped file may soon be written again, under another name. It must not be cut then.
 void LogWriter::ForgetDropped() {
   const std::vector<std::string> names = catalog_->FileNames();
   std::erase_if(to_trim_, [&](const LogFolder::ToTrim& file) {
@@ -201,6 +214,7 @@ void LogWriter::ForgetDropped() {
 
 void LogWriter::GrowTo(uint64_t bytes) {
   CHECK(prewrites_ && !growing_);
+  CHECK(current_.file != nullptr);
   growing_ = true;
   auto file = std::make_shared<OpenLogFile>();
   file->file = current_.file;
@@ -222,7 +236,8 @@ void LogWriter::GrowTo(uint64_t bytes) {
                },
            .then =
                [this, file](const absl::Status& status) {
-                 if (current_.file != file->file) return;  // the log has moved on
+                 // The log may have moved on to another file.
+                 if (current_.file != file->file) return;
                  growing_ = false;
                  if (IsRefusal(status)) {
                    grow_refused_ = true;
@@ -257,6 +272,7 @@ void LogWriter::AskForSpare(uint64_t fill_bytes) {
 }
 
 void LogWriter::Prepare(Block& block) {
+  CHECK(!block.prepared && &block == &blocks_.front());
   if (!block.sealed) blocks_.Seal(block);
   const uint64_t page_start = block.position - block.prefix_bytes;
   // Of last_page_ as many bytes as the content has in its page.
@@ -274,6 +290,7 @@ void LogWriter::Prepare(Block& block) {
 
 void LogWriter::Submit(Block& block) {
   CHECK(!in_flight_) << "log_writer/W1";
+  CHECK(failed_.ok() && current_.file != nullptr) << "log_writer/W6";
   CHECK(block.name == current_name_) << "log_writer/W3: " << block.name.ToString();
   CHECK_EQ(block.position, content_bytes_) << "log_writer/W5";
   if (!block.prepared) Prepare(block);
@@ -294,7 +311,7 @@ void LogWriter::Submit(Block& block) {
   in_flight_ = true;
   submitted_ = clock_.Now();
   device_.Write(std::move(request));
-  // The next file gets its name while answers become records.
+  // The next file gets its name while the write is in flight and its answers become records.
   const int64_t newest = blocks_.newest_file().index;
   blocks_.LeaveFileInTime(block);
   if (blocks_.newest_file().index != newest) NameNextFile(blocks_.newest_file());
@@ -322,7 +339,9 @@ void LogWriter::OnWritten(absl::Status status, AlignedBuffer buffer) {
 }
 
 void LogWriter::OnDurable() {
+  CHECK(failed_.ok() && !in_flight_) << "log_writer/W6";
   BlockPtr block = blocks_.Pop();
+  CHECK_EQ(block->position, content_bytes_) << "log_writer/W5";
   current_.synced_bytes =
       std::max(current_.synced_bytes, block->position - block->prefix_bytes + block->buffer.size());
   content_bytes_ = block->end();
@@ -338,7 +357,7 @@ void LogWriter::OnDurable() {
   ++writes_done_;
   CHECK(answers_.empty()) << "those of the block before were not all given";
   answers_.swap(block->callbacks);
-  // Before the callbacks: its memory, still warm, is their block's.
+  // Before the callbacks, so that what they append finds its memory, which is still in the cache.
   blocks_.Recycle(std::move(block));
   reported_write_began_ = submitted_;
   Answer(clock_.Now() - submitted_);
@@ -348,15 +367,17 @@ void LogWriter::OnDurable() {
   MakeSpareAhead();
 }
 
-// Whoever hears that its record is durable appends the next: together with what queued up meanwhile
-// that is one block. Were the queue written first, a closed loop would alternate between two halves,
-// and each record wait for two writes. But the disk does not stand idle because somebody reacts
-// slowly, nor for a block that is full, nor for longer than the write took.
+// Whoever hears that its record is durable appends the next one. Together with what queued up
+// meanwhile that becomes one block. If the queue were written first, a closed loop of writers would
+// alternate between two halves, and each record would wait for two writes. But the disk does not
+// stand idle because somebody reacts slowly, nor for a block that is full already, nor for longer
+// than the write took.
 void LogWriter::Answer(absl::Duration write_took) {
+  CHECK(!answering_) << "private_log/L2: callbacks within callbacks";
   answering_ = true;
   if (is_out_of_space_) {
     is_out_of_space_ = grow_refused_ = false;
-    LOG(INFO) << "[" << options_.pid << "] log: what it waited for is there again";
+    LOG(INFO) << "[" << options_.pid << "] log: there is space again, and what waited was written";
     if (options_.on_no_space) options_.on_no_space(absl::OkStatus());
   }
   if (!blocks_.empty() && blocks_.front().sealed) {
@@ -389,6 +410,7 @@ void LogWriter::Answer(absl::Duration write_took) {
 // ---- when it fails ----
 
 void LogWriter::WaitForSpace(const absl::Status& status) {
+  CHECK(!status.ok()) << "nothing to wait for";
   if (abandoned_ || !failed_.ok()) return;
   CHECK(!in_flight_ && retry_ == kNoTimer) << "log_writer/W1";
   if (drain_.empty() && !std::exchange(freed_space_, true)) return FreeSpace();
@@ -406,7 +428,8 @@ void LogWriter::WaitForSpace(const absl::Status& status) {
   options_.on_no_space(status);
 }
 
-// What this log holds beyond its content may do for the front block. Its end comes back to Pump.
+// Zero tails and kept files of this log may be enough space for the front block. The job's end
+// comes back to Pump.
 void LogWriter::FreeSpace() {
   CHECK(!freeing_space_);
   freeing_space_ = true;
@@ -420,6 +443,7 @@ void LogWriter::FreeSpace() {
 }
 
 void LogWriter::Fail(const absl::Status& status) {
+  CHECK(!status.ok()) << "nothing has failed";
   if (!failed_.ok()) return;
   LOG(ERROR) << "[" << options_.pid << "] log failed: " << status.message();
   End(absl::IsDataLoss(status) ? status : absl::DataLossError(status.message()));
@@ -427,6 +451,7 @@ void LogWriter::Fail(const absl::Status& status) {
 
 void LogWriter::End(absl::Status status) {
   CHECK(!status.ok());
+  CHECK(failed_.ok()) << "log_writer/W6: it ends twice";
   failed_ = std::move(status);
   strand_->Cancel(std::exchange(retry_, kNoTimer));
   const std::vector<BlockPtr> blocks = blocks_.TakeAll();
@@ -442,7 +467,7 @@ void LogWriter::DropOldest(size_t files) {
   CHECK_ON_STRAND(strand_);
   if (std::vector<std::string> names = catalog_->DropOldest(files); !names.empty()) {
     ForgetDropped();
-    // What is dropped serves again, unless the disk is full.
+    // What is dropped is used again, unless the disk is full.
     const bool keeps = prewrites_ && !is_out_of_space_;
     CHECK_NE(names.back(), current_name_.ToString()) << "it is being written";
     Remove([names = std::move(names),
@@ -466,7 +491,8 @@ void LogWriter::Remove(absl::AnyInvocable<absl::Status(LogFolder&)> work) {
 
 void LogWriter::OnRemoved(const absl::Status& status) {
   if (status.ok()) return;
-  if (absl::IsDataLoss(status)) return Fail(status);  // which names there are is unknown
+  // It is not known which names there are.
+  if (absl::IsDataLoss(status)) return Fail(status);
   // The next removal takes up where this one stopped.
   LOG(WARNING) << "[" << options_.pid << "] log: " << status.message();
 }
@@ -486,6 +512,7 @@ void LogWriter::ReleaseKeptLater() {
 // ---- steps in the disk pool ----
 
 void LogWriter::Enqueue(Job job) {
+  CHECK(job.work != nullptr && job.then != nullptr);
   jobs_.push_back(std::move(job));
   RunNextJob();
 }
@@ -529,7 +556,7 @@ void LogWriter::Drain(Task done) {
 
 void LogWriter::CheckDrained() {
   if (drain_.empty() || !blocks_.empty() || in_flight_ || job_running_ || !jobs_.empty()) return;
-  // What they would do Close does.
+  // Close does what these timers would do.
   strand_->Cancel(std::exchange(trim_, kNoTimer));
   strand_->Cancel(std::exchange(release_kept_, kNoTimer));
   std::vector<Task> done = std::exchange(drain_, {});

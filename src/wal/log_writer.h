@@ -1,17 +1,17 @@
 // LogWriter appends mutations to the newest file of one replica's log and reports what is durable.
 //
 // Shapes    A mutation is encoded into the block being built the moment it is appended
-//           (log_blocks.h). While a write is in flight what comes joins one next block (up to
-//           kBlockBytesTarget + one mutation, then another). With direct I/O a write begins at a
-//           page: the page that holds the end of the last block is kept in memory and written
-//           again, unchanged, in front of the next.
+//           (log_blocks.h). What comes while a write is in flight joins one next block (up to
+//           kBlockBytesTarget and one mutation, then another block). With direct I/O a write begins
+//           at a page: the page that holds the end of the last block is kept in memory and written
+//           again, unchanged, in front of the next block.
 // Errors    A step that is refused (IsRefusal), or a write that finds no space, is tried again, the
-//           same bytes at the same place, until it succeeds or the log is drained
-//           (ResourceExhausted; it has ended then): first when the log's own files have given back
-//           what they don't need, which nobody hears of. What an attempt left behind is part of a
-//           block that nobody was told of: overwritten by the next attempt, or a torn tail. Only a
-//           write is tried again: a sync that failed, for whatever reason, is final. DataLoss: a
-//           write or sync failed; the log stays failed.
+//           same bytes at the same place, until it succeeds or the log is drained. Then it ends
+//           with ResourceExhausted. The first repeat follows as soon as the log's own files have
+//           given back what they do not need; nobody is told of that one. What an attempt left
+//           behind is part of a block that nobody was told of: the next attempt overwrites it, or
+//           it is a torn tail. Only writes are tried again: a sync that failed, for whatever
+//           reason, is final. DataLoss: a write or sync failed, and the log stays failed.
 // Threads   Strand-bound. Files are made, grown, trimmed and removed in the DiskPool, one step at a
 //           time.
 // Lifetime  Held by shared_ptr; what comes back to a writer that is gone is dropped.
@@ -51,44 +51,64 @@
 
 namespace arion {
 
+// The part of PrivateLog that writes; its comments hold here as well. Constructed on any thread,
+// used on `strand`.
+//
+//   auto writer = std::make_shared<LogWriter>(env, strand, options, recovered, catalog);
+//   writer->Append(mutation, [](const absl::Status& status) { ... });
+//   writer->Drain([writer, &pool] { pool.Submit([writer] { (void)writer->Close(); }); });
 class LogWriter : public std::enable_shared_from_this<LogWriter> {
  public:
   using DurableCallback = PrivateLog::DurableCallback;
 
-  // `catalog` holds the recovered files and is kept up to date.
+  // `recovered` is the log as recovery left it. `catalog` holds the same files, and is kept up to
+  // date from here on. `env` outlives the writer.
   LogWriter(Environment& env, StrandPtr strand, const PrivateLogOptions& options,
             const RecoveredLog& recovered, std::shared_ptr<LogCatalog> catalog);
 
+  // Appends a mutation of this replica. The callback is not empty; it never runs within this call.
   void Append(MutationPtr mutation, DurableCallback on_durable);
+  // A record was appended that is not durable yet.
   bool IsBusy() const { return !blocks_.empty() && !blocks_.only_file_header(); }
+  // While callbacks run: when the write that they hear of was submitted.
   Instant reported_write_began() const { return reported_write_began_; }
-  // These many files at the log's front are no longer part of it; removed, or kept to be written
-  // again, in the background. The others are looked for: one that somebody else removed fails the log.
+  // The oldest `files` files are no longer part of the log. They are removed in the background, or
+  // kept to be written again. The others are looked for: one that somebody else removed fails the
+  // log.
   void DropOldest(size_t files);
+  // The next record starts a new file.
   void LeaveFile();
+  // Everything that was appended is void, and the next record starts a new file that says so.
   void StartAnew(Decree max_decree);
+  // Makes a spare in the background, if there is none.
   void PrepareNextFile();
+  // The global offset behind the last appended record.
   int64_t end_offset() const { return blocks_.end_offset(); }
+  // The largest decree of all records, those that recovery found included.
   Decree max_decree() const { return blocks_.max_decree(); }
+  // Runs `done` on the strand once nothing of this log is under way or will be by itself.
   void Drain(Task done);
-  // The log is given up: no callback runs any more.
+  // The log is given up: no callback runs any more, and no further step begins.
   void Abandon();
 
-  // In the DiskPool, drained.
+  // Trims and marks the stop clean. In the DiskPool, after Drain; else FailedPrecondition.
   absl::Status Close();
 
+  // Since construction. A file's first write has two blocks and counts once.
   int64_t writes_done() const { return writes_done_; }
   int64_t mutations_written() const { return mutations_written_; }
 
  private:
   using Block = LogBlocks::Block;
   using BlockPtr = LogBlocks::BlockPtr;
+  // A step of the folder: `work` in the pool, then `then` on the strand.
   struct Job {
     absl::AnyInvocable<absl::Status(LogFolder&)> work;
     absl::AnyInvocable<void(const absl::Status&)> then;
   };
 
-  // Between tasks: log_writer/W1, log_writer/W3, log_writer/W4, log_writer/W6.
+  // CHECKs what holds between tasks of log_writer/W1, log_writer/W3, log_writer/W4 and
+  // log_writer/W6.
   void Check() const;
   // Submits the front block if nothing stands in its way, or starts what clears the way.
   void Pump();
@@ -96,7 +116,7 @@ class LogWriter : public std::enable_shared_from_this<LogWriter> {
   void NameNextFile(const LogFileName& name);
   // All of the newest file is durable, and the next has its name.
   void SwitchToNextFile();
-  // At least to `bytes`.
+  // Writes zeros ahead in the newest file, at least up to `bytes`.
   void GrowTo(uint64_t bytes);
   void GrowAhead();
   void MakeSpareAhead();
@@ -104,8 +124,8 @@ class LogWriter : public std::enable_shared_from_this<LogWriter> {
   void Remove(absl::AnyInvocable<absl::Status(LogFolder&)> work);
   void OnRemoved(const absl::Status& status);
   void ReleaseKeptLater();
-  // Files that were left are cut to their content once the log fills no file for a while: those
-  // that are dropped before are written again as they are.
+  // Files that were left are cut to their content once the log has filled no file for a while.
+  // Those that are dropped before that are written again as they are.
   void TrimLater();
   void TrimLeftFiles();
   void ForgetDropped();
@@ -114,8 +134,8 @@ class LogWriter : public std::enable_shared_from_this<LogWriter> {
   void OnWritten(absl::Status status, AlignedBuffer buffer);
   void OnDurable();
   void Answer(absl::Duration write_took);
-  // The front block's way is closed: tries again once this log's own files gave back what they can,
-  // then after a while, and the owner is told.
+  // The front block cannot be written: tries again once this log's own files have given back what
+  // they can, then after a while, and tells the owner.
   void WaitForSpace(const absl::Status& status);
   void FreeSpace();
   void Fail(const absl::Status& status);
@@ -138,35 +158,57 @@ class LogWriter : public std::enable_shared_from_this<LogWriter> {
   LogDevice& device_;
   const std::shared_ptr<LogCatalog> catalog_;
   const bool prewrites_;
-  const uint64_t capacity_bytes_;  // a pre-written file is filled up to here
+  // A pre-written file is filled up to here.
+  const uint64_t capacity_bytes_;
   const std::shared_ptr<LogFolder> folder_;
 
-  LogBlocks blocks_;  // the first: in flight or next
+  // ---- what waits ----
+
+  // The front block is in flight, or is the next to be written.
+  LogBlocks blocks_;
   bool in_flight_ = false;
-  bool answering_ = false;                // callbacks run: what they append becomes one block
-  Instant submitted_;                     // when the write in flight was
-  Instant reported_write_began_;          // when that was whose block answers_ is of
-  std::vector<DurableCallback> answers_;  // of the block that is durable now
-  TimerId retry_ = kNoTimer;              // runs while the front block waits for space
+  // Callbacks run: what they append becomes one block.
+  bool answering_ = false;
+  // When the write in flight was submitted, and when the write was whose block answers_ belongs to.
+  Instant submitted_;
+  Instant reported_write_began_;
+  // Of the block that is durable now.
+  std::vector<DurableCallback> answers_;
+  // Runs while the front block waits for space.
+  TimerId retry_ = kNoTimer;
   TimerId release_kept_ = kNoTimer;
-  std::vector<LogFolder::ToTrim> to_trim_;  // left files whose zero tail is still there
+  // Left files whose zero tail is still there.
+  std::vector<LogFolder::ToTrim> to_trim_;
   TimerId trim_ = kNoTimer;
-  bool freeing_space_ = false;    // a job does; the front block waits for it
-  bool freed_space_ = false;      // since a block was written last
-  bool is_out_of_space_ = false;  // the owner was told so
+  // A job frees space, and the front block waits for it.
+  bool freeing_space_ = false;
+  // Space was freed since a block was written last.
+  bool freed_space_ = false;
+  // The owner was told that the log waits.
+  bool is_out_of_space_ = false;
+  // Not OK: the log has ended.
   absl::Status failed_;
 
-  OpenLogFile current_;  // the newest file; null before the first
+  // ---- the files ----
+
+  // The newest file. Null before the first.
+  OpenLogFile current_;
   LogFileName current_name_;
-  OpenLogFile next_;  // has its name, and is empty; null: there is none
+  // It has its name and is empty. Null: there is none.
+  OpenLogFile next_;
   LogFileName next_name_;
-  bool naming_next_ = false;    // its end comes back to Pump
-  uint64_t content_bytes_ = 0;  // durable content of the newest file
+  // A job names the next file; its end comes back to Pump.
+  bool naming_next_ = false;
+  // Durable content of the newest file.
+  uint64_t content_bytes_ = 0;
   uint64_t next_step_bytes_ = 0;
   bool growing_ = false;
-  bool grow_refused_ = false;                  // no space: this file's writes sync themselves
-  int64_t spare_asked_ = 0;                    // index of the last spare asked for
-  char last_page_[AlignedBuffer::kAlignment];  // the page that holds the end of the last block
+  // There is no space to grow the newest file: its writes sync themselves.
+  bool grow_refused_ = false;
+  // The index of the last spare that was asked for.
+  int64_t spare_asked_ = 0;
+  // The page that holds the end of the last block.
+  char last_page_[AlignedBuffer::kAlignment];
 
   std::deque<Job> jobs_;
   bool job_running_ = false;

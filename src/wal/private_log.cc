@@ -16,8 +16,11 @@
 namespace arion {
 namespace {
 
+// Read at once at most for a learner: logs are synced meanwhile on the same disk.
 constexpr uint64_t kReadBytesMax = 1 << 20;
 
+// The log behind the facade: a writer on the strand, readers in the pool, and the catalog between
+// them.
 class RecoveredPrivateLog : public PrivateLog {
  public:
   RecoveredPrivateLog(Environment& env, StrandPtr strand, PrivateLogOptions options,
@@ -85,7 +88,10 @@ class RecoveredPrivateLog : public PrivateLog {
     bool is_full = false;
 
     void Take(const MutationView& mutation) {
+      CHECK_GE(mutation.decree(), first) << "nobody asked for it";
       const size_t size = mutation.size();
+      // At least one mutation is given, however large it is: else whoever asks for the rest gets
+      // nowhere.
       is_full = is_full || (!mutations.empty() && bytes + size > bytes_max);
       if (is_full) return;
       bytes += size;
@@ -102,13 +108,17 @@ class RecoveredPrivateLog : public PrivateLog {
     const auto chunk = static_cast<size_t>(
         std::clamp<uint64_t>(reading->bytes_max, LogIndex::kStepBytes, kReadBytesMax));
     LogReader reader(**opened, piece.content_bytes, piece.name.start_offset, piece.from, chunk);
-    // Not more of the disk at a time than is shipped: the kernel reads ahead by megabytes where it is
-    // told to, and logs are synced meanwhile.
+    // No more is read at a time than is shipped. The kernel reads ahead by megabytes where it
+    // expects a sequence, and logs are synced on the same disk meanwhile.
     (*opened)->Expect(ReadableFile::Access::kRandom, 0, 0);
+    // What this reader learns of the file's blocks saves the next one from reading the file from
+    // its start.
     LogIndex index = piece.is_indexed ? LogIndex{} : catalog_->IndexOf(piece.name);
     Decree max_decree = piece.from.max_decree;
     LogBlockView block;
     while (!reading->is_full) {
+      // A file that is dropped may be written again while it is read: then errors and damage mean
+      // nothing.
       const auto more_or = reader.Next(&block);
       if (!more_or.ok()) return DroppedOr(piece, more_or.status());
       const bool more = *more_or;
@@ -129,11 +139,11 @@ class RecoveredPrivateLog : public PrivateLog {
   absl::Status Gone(const std::string& path, const LogCatalog::Piece& piece) const {
     return DroppedOr(piece, absl::DataLossError(absl::StrCat(
                                 path,
-                                " is gone, and not by us: the replica must be learned anew "
-                                "from another member")));
+                                " is gone, and this server did not remove it: the replica must "
+                                "be learned anew from another member")));
   }
 
-  // A file that was dropped while it was read may be a newer one's by now.
+  // A file that was dropped while it was read may be a newer log file by now, or gone.
   absl::Status DroppedOr(const LogCatalog::Piece& piece, absl::Status status) const {
     if (catalog_->Holds(piece.name)) return status;
     return absl::OutOfRangeError(absl::StrCat(piece.file_name, " was dropped meanwhile"));
@@ -154,6 +164,9 @@ absl::StatusOr<std::unique_ptr<PrivateLog>> PrivateLog::Open(Environment& env, S
                                                              ReplaySummary* summary) {
   CHECK(!options.directory.empty() && !options.identity_path.empty());
   CHECK(strand != nullptr);
+  CHECK_GT(options.segment_bytes_max, 0u);
+  CHECK_GE(options.applied, Decree(0)) << "what the engine holds is not known";
+  // A new folder's name must be durable before anything in it is acknowledged.
   FileSystem& files = env.files();
   if (!Exists(files, options.directory)) {
     RETURN_IF_ERROR(files.CreateDirectories(options.directory));
@@ -165,6 +178,7 @@ absl::StatusOr<std::unique_ptr<PrivateLog>> PrivateLog::Open(Environment& env, S
   auto recovered = RecoverLog(files, options, sink, summary);
   if (!recovered.ok())
     return Annotate(recovered.status(), absl::StrCat("log of ", options.pid.ToString()));
+  CHECK_LE(summary->mutations_above_applied, summary->mutations);
   CHECK(summary->lost.empty() || !summary->was_clean) << "a clean start that lost something";
   summary->took = env.clock().Now() - begin;
   CHECK_GE(summary->took, absl::ZeroDuration());

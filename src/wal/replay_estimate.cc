@@ -24,6 +24,7 @@ double AssumedSeconds(ReplayWork work) {
 }  // namespace
 
 void ReplayEstimate::Learn(ReplayWork done, absl::Duration took) {
+  CHECK_GE(done.mutations, 0);
   if (done.bytes < kBytesMin || took < kTookMin) return;
   slowness_ = absl::ToDoubleSeconds(took) / AssumedSeconds(done);
   CHECK_GT(slowness_, 0);

@@ -9,11 +9,13 @@
 namespace arion {
 namespace {
 
+// Copied at once: a tail may be as large as a log file.
 constexpr size_t kChunkBytes = 1 << 20;
 
 // Whether file `saved` is [begin, end) of `path`.
 absl::StatusOr<bool> HoldsTail(FileSystem& files, const std::string& saved, const std::string& path,
                                uint64_t begin, uint64_t end) {
+  CHECK_LE(begin, end);
   ASSIGN_OR_RETURN(const FileStatus status, files.Stat(saved));
   if (status.size != end - begin) return false;
   ASSIGN_OR_RETURN(const auto tail, files.OpenForRead(saved));
@@ -23,6 +25,7 @@ absl::StatusOr<bool> HoldsTail(FileSystem& files, const std::string& saved, cons
     const auto n = std::min<uint64_t>(kChunkBytes, end - at);
     RETURN_IF_ERROR(whole->ReadAt(at, n, &a));
     RETURN_IF_ERROR(tail->ReadAt(at - begin, n, &b));
+    // Empty: the file became shorter, and the loop would not end.
     if (a != b || a.empty()) return false;
   }
   return true;
@@ -31,6 +34,7 @@ absl::StatusOr<bool> HoldsTail(FileSystem& files, const std::string& saved, cons
 }  // namespace
 
 absl::StatusOr<std::string> FreeName(FileSystem& files, const std::string& name) {
+  CHECK(!name.empty());
   std::string free = name;
   for (int n = 1;; ++n) {
     ASSIGN_OR_RETURN(const bool is_taken, IsThere(files, free));
@@ -42,6 +46,7 @@ absl::StatusOr<std::string> FreeName(FileSystem& files, const std::string& name)
 absl::StatusOr<TailPlace> FindTailPlace(FileSystem& files, const std::string& path, uint64_t begin,
                                         uint64_t end) {
   CHECK_LT(begin, end) << path << ": nothing to save";
+  // A tail that was saved before a crash is found again, so repeated recoveries make one copy.
   TailPlace place{.path = path + ".tail"};
   for (int n = 1;; ++n) {
     ASSIGN_OR_RETURN(const bool is_taken, IsThere(files, place.path));
@@ -54,8 +59,9 @@ absl::StatusOr<TailPlace> FindTailPlace(FileSystem& files, const std::string& pa
 
 absl::Status SaveTail(FileSystem& files, const std::string& path, uint64_t begin, uint64_t end) {
   ASSIGN_OR_RETURN(const TailPlace place, FindTailPlace(files, path, begin, end));
-  // A crash may have kept the file's name from the disk.
+  // The copy is there, but a crash may have come before its name was durable.
   if (place.is_saved) return files.SyncDirectory(ParentDirectory(path));
+  // Under its last name only once it is whole and synced: half a tail would look like another tail.
   const std::string temporary = path + ".tail.tmp";
   ASSIGN_OR_RETURN(const auto from, files.OpenForRead(path));
   ASSIGN_OR_RETURN(const auto to, files.OpenForWrite(temporary, FileSystem::CreateMode::kTruncate));

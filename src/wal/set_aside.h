@@ -1,5 +1,10 @@
-// Setting aside what recovery takes out of a log: nothing is deleted, nothing replaced, each step
-// durable and repeatable after a crash. Waits for the disk.
+// Setting aside what recovery takes out of a log: nothing is deleted, and nothing that lies there
+// is replaced.
+//
+// Shapes    Each function is one or more durable steps. After a crash in the middle the same call
+//           goes on to the same end, and makes no second copy.
+// Errors    Those of the file system. A name that cannot be looked for is not taken for a free one.
+// Threads   Waits for the disk: called from the DiskPool. One caller a folder at a time.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -13,21 +18,24 @@
 
 namespace arion {
 
-// `name`, or with the first number behind it (name.1, ...) that is free.
+// `name` if there is no such file; else the first of name.1, name.2, ... that is free.
 absl::StatusOr<std::string> FreeName(FileSystem& files, const std::string& name);
 
-// Where [begin, end) of `path` goes: <path>.tail (.tail.1, ... where another tail lies already).
+// Where a cut-off tail goes: <path>.tail, or .tail.1, ... where another tail lies already.
 struct TailPlace {
   std::string path;
-  bool is_saved = false;  // it holds these bytes, since before a crash
+  // The place holds exactly these bytes: an earlier call saved them before a crash.
+  bool is_saved = false;
 };
+// The place for the bytes [begin, end) of `path`. begin < end.
 absl::StatusOr<TailPlace> FindTailPlace(FileSystem& files, const std::string& path, uint64_t begin,
                                         uint64_t end);
 
-// Copies [begin, end) of `path` to that place. The file itself stays as it is.
+// Copies the bytes [begin, end) of `path` to that place, durably. The file itself stays as it is.
+// begin < end. DataLoss: the file became shorter meanwhile.
 absl::Status SaveTail(FileSystem& files, const std::string& path, uint64_t begin, uint64_t end);
 
-// Renames the file to <path>.removed (.removed.1, ... where that is taken).
+// Renames the file to <path>.removed, or .removed.1, ... where that is taken, durably.
 absl::Status RenameToRemoved(FileSystem& files, const std::string& path);
 
 }  // namespace arion

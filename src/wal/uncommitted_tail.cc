@@ -13,8 +13,9 @@
 namespace arion {
 
 void UncommittedTail::Add(const MutationView& mutation, size_t file, uint64_t position) {
+  CHECK_GT(mutation.size(), 0u);
   committed_ = std::max(committed_, mutation.last_committed());
-  // What leaves makes room for what comes: no allocation per record.
+  // The node of what leaves is used for what comes, so that nothing is allocated per record.
   while (!places_.empty() && places_.begin()->first <= committed_)
     free_place_ = places_.extract(places_.begin());
   const Decree decree = mutation.decree();
@@ -36,6 +37,8 @@ absl::StatusOr<uint64_t> UncommittedTail::WriteFile(FileSystem& files,
                                                     absl::Span<const std::string> files_by_number,
                                                     const std::string& path, int64_t start_offset,
                                                     const LogFileHeader::Entry& header) const {
+  // One source file is open at a time. The tail is in decree order, which is nearly the order of
+  // the files.
   std::optional<size_t> opened;
   std::unique_ptr<ReadableFile> source;
   std::string raw;
@@ -50,8 +53,9 @@ absl::StatusOr<uint64_t> UncommittedTail::WriteFile(FileSystem& files,
     std::string_view rest = raw;
     const auto mutation = TakeMutation(&rest);
     if (!mutation.ok())
-      return absl::DataLossError(absl::StrCat(files_by_number[place.file],
-                                              " changed under us: ", mutation.status().message()));
+      return absl::DataLossError(
+          absl::StrCat(files_by_number[place.file],
+                       " changed since it was judged: ", mutation.status().message()));
     AppendMutation(*mutation, log_offset, to);
     return absl::OkStatus();
   };
@@ -59,6 +63,8 @@ absl::StatusOr<uint64_t> UncommittedTail::WriteFile(FileSystem& files,
   ASSIGN_OR_RETURN(const auto file, files.OpenForWrite(path, FileSystem::CreateMode::kTruncate));
   std::string block(kFirstBlockBytes, '\0');
   uint32_t crc = StoreFirstBlock(start_offset, header, block.data());
+  // The first block has no records. Each of the others is filled as the writer fills one
+  // (wal/FORMAT.md 2.1).
   uint64_t position = 0;
   for (auto next = places_.begin();;) {
     RETURN_IF_ERROR(file->WriteAt(position, block));
@@ -69,12 +75,15 @@ absl::StatusOr<uint64_t> UncommittedTail::WriteFile(FileSystem& files,
       RETURN_IF_ERROR(
           copy(next->second, start_offset + static_cast<int64_t>(position + block.size()), &block));
     const std::string_view body = std::string_view(block).substr(kBlockHeaderBytes);
+    CHECK(!body.empty()) << "a block without a record";
     crc = Crc32c(body, crc);
     StoreBlockHeader({.length = static_cast<int32_t>(body.size()),
                       .body_crc = crc,
                       .position = static_cast<uint32_t>(position)},
                      block.data());
   }
+  CHECK(places_.empty() || position > kFirstBlockBytes)
+      << "uncommitted_tail/U1: nothing was written";
   RETURN_IF_ERROR(file->Sync());
   RETURN_IF_ERROR(file->Close());
   return position;

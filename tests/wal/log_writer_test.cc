@@ -10,7 +10,6 @@
 #include <set>
 
 #include "tests/wal/log_world.h"
-#include "wal/log_folder.h"
 #include "wal/log_recovery.h"
 #include "wal/private_log.h"
 
@@ -896,18 +895,6 @@ TEST(LogWriterDeathTest, TakesItsOwnReplicasMutationsAndTellsSomebody) {
   EXPECT_DEATH(w.Append(std::make_shared<const Mutation>(other)), "pid");
   const auto tells_nobody = [&] { w.log->Append(MakeMutation(1, 10), nullptr); };
   EXPECT_DEATH(w.env().RunOn(w.strand(), tells_nobody), "nobody would hear");
-}
-
-TEST(LogFolderDeathTest, CutsNoFileInItsFirstBlock) {
-  LogWorld w;
-  const auto trim = [&w](uint64_t content_bytes) {
-    w.env().RunInPool([&] {
-      LogFolder folder(w.env(), TestLogOptions(), {}, 0);
-      (void)folder.Trim({{.name = "log.1.0", .content_bytes = content_bytes}});
-    });
-  };
-  EXPECT_DEATH(trim(0), "log_folder/F4");
-  EXPECT_DEATH(trim(kFirstBlockBytes - 1), "log_folder/F4");
 }
 
 }  // namespace
