@@ -31,7 +31,7 @@ namespace arion {
 
 // One object for the life of the core. A term of it begins with TakeOffice, is open from Open on,
 // may be interrupted by Pause, and ends with Resign. Outside of a term it holds no client's
-// request, but for those whose mutation is committed and not yet applied.
+// request, except those whose mutation is committed and not yet applied.
 //
 //   primary.TakeOffice(Primary::Term::kNew);   // by RoleKeeper; the roll call begins
 //   primary.Open();                            // everybody was heard

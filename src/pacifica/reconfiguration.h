@@ -185,7 +185,7 @@ class Reconfiguration {
     Instant until;
   };
   std::optional<HandOver> hand_over_;
-  // A learner of whom it is not decided whether it is a member of the next ballot. `ballot` is the
+  // A learner that may or may not be a member of the next ballot. `ballot` is the
   // primary's.
   struct Undecided {
     Endpoint learner;

@@ -6,10 +6,10 @@
 //           need no new ballot. Every change tells the parts of the old role to end (answers that
 //           wait, sessions, the roll call) before the parts of the new one begin.
 // Threads   Strand-bound, as all of the core.
-// Promises  A refused change changes nothing, but for a deposed primary: it is INACTIVE even if
-//           what the new primary wants of it is then refused. A larger ballot is in the effects of
-//           the same step as persist_ballot, so it is durable before anything said under it leaves
-//           (invariants/R13).
+// Promises  A refused change changes nothing. A deposed primary is an exception: it is INACTIVE
+//           even if what the new primary wants of it is then refused. A larger ballot is in the
+//           effects of the same step as persist_ballot, so it is durable before anything said under
+//           it leaves (invariants/R13).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -10,7 +10,7 @@
 namespace arion {
 namespace {
 
-// A member that is loading or restarting answers nothing. It is asked ever more seldom, twice as
+// A member that is loading or restarting answers nothing. It is asked less and less often, twice as
 // late each time.
 constexpr absl::Duration kFirstDelay = absl::Milliseconds(20);
 constexpr absl::Duration kLongestDelay = absl::Milliseconds(500);

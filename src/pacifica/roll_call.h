@@ -73,8 +73,8 @@ class RollCall {
   Verdict OnAnswer(Endpoint from, const GroupCheckResponse& answer);
   // The node logged that decree, which was prepared again for it. Others are ignored.
   void OnPreparedAgain(Endpoint node, Decree decree);
-  // The members that are to be asked again now. Each is asked ever more seldom, down to every 500
-  // ms.
+  // The members that are to be asked again now. Each is asked less and less often, down to every
+  // 500 ms.
   std::vector<Endpoint> TakeDue();
   // One member that has not answered in time. nullopt: the time is not over, or all were heard.
   std::optional<Endpoint> Overdue() const;

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+#include <vector>
+
 #include "tests/pacifica/one_core.h"
 #include "tests/pacifica/roles.h"
 
@@ -342,6 +345,134 @@ TEST_F(ReconfigurationCoreTest, AnUnknownReplicaIsClosedAfterAWhileOrAtOnceForWa
   Open();
   now_ = now_ + options_.closed_linger;
   EXPECT_EQ(Step(MissingInSync{}).close, Effects::Close::kForget);
+}
+
+// ---- by hand ----
+
+// A leads B and C under ballot 7, and its term is open.
+class ReconfigurationTest : public RolesTest {
+ protected:
+  ReconfigurationTest() {
+    s_.now = Instant(1'000'000'000);
+    s_.configuration.secondaries = {NodeAt('B'), NodeAt('C')};
+    s_.configuration.max_replica_count = 3;
+    s_.office_ballot = s_.ballot;
+    primary_.TakeOffice(Primary::Term::kNew);
+    primary_.Open();
+  }
+  // The update that was sent since the last call.
+  SendConfigurationUpdate Asked() {
+    for (const Envelope& envelope : std::exchange(s_.effects.send, {}))
+      if (const auto* update = std::get_if<SendConfigurationUpdate>(&envelope)) return *update;
+    ADD_FAILURE() << "nothing was asked for";
+    return {};
+  }
+  // The meta server changes nothing now, and says what is stored.
+  void Refuse(uint64_t serial) {
+    reconfiguration_.OnAnswer(
+        {.serial = serial, .response = {ErrorCode::kStateFreezed, s_.configuration}});
+    reconfiguration_.Check();
+  }
+  void Accept(const SendConfigurationUpdate& update) {
+    reconfiguration_.OnAnswer(
+        {.serial = update.serial, .response = {ErrorCode::kOk, update.request.config}});
+    reconfiguration_.Check();
+  }
+
+  RollCall roll_call_{s_};
+  RoleKeeper roles_{s_, roll_call_, primary_, secondary_, learner_, sessions_};
+  Reconfiguration reconfiguration_{s_, roles_, primary_, learner_, sessions_};
+};
+
+TEST_F(ReconfigurationTest, WhatIsAskedForHasTheNextBallotAndLeavesTheReplicaInactive) {
+  reconfiguration_.RemoveMember(NodeAt('B'));
+  const ConfigurationUpdateRequest request = Asked().request;
+  EXPECT_EQ(request.type, ConfigType::kDowngradeToInactive);
+  EXPECT_EQ(request.config.ballot, Ballot(8));
+  EXPECT_EQ(request.config.secondaries, std::vector{NodeAt('C')});
+  EXPECT_TRUE(reconfiguration_.IsPending());
+  EXPECT_EQ(s_.role, kInactive);
+  EXPECT_EQ(s_.ballot, Ballot(7)) << "it is not granted yet";
+}
+
+TEST_F(ReconfigurationTest, AnAcceptedRemovalMakesItPrimaryOfTheRest) {
+  reconfiguration_.RemoveMember(NodeAt('B'));
+  Accept(Asked());
+  EXPECT_FALSE(reconfiguration_.IsPending());
+  EXPECT_EQ(s_.role, kPrimary);
+  EXPECT_EQ(s_.ballot, Ballot(8));
+  EXPECT_EQ(s_.configuration.secondaries, std::vector{NodeAt('C')});
+}
+
+TEST_F(ReconfigurationTest, AMemberThatFailsAgainAfterARefusedRemovalIsAskedAboutLater) {
+  reconfiguration_.RemoveMember(NodeAt('B'));
+  Refuse(Asked().serial);
+  EXPECT_EQ(s_.role, kPrimary) << "it serves on";
+  EXPECT_FALSE(reconfiguration_.LacksMember()) << "the member may be well again";
+  reconfiguration_.RemoveMember(NodeAt('B'));
+  EXPECT_TRUE(reconfiguration_.LacksMember());
+  EXPECT_FALSE(reconfiguration_.IsPending());
+  EXPECT_EQ(reconfiguration_.NextWakeup(), s_.now + s_.options.update_retry_delay);
+  s_.now = reconfiguration_.NextWakeup();
+  s_.effects.send.clear();
+  reconfiguration_.OnTick();
+  EXPECT_EQ(Asked().request.node, NodeAt('B'));
+}
+
+TEST_F(ReconfigurationTest, APrimaryThatIsRefusedToGiveWayStaysAndWaitsLongerEachTime) {
+  reconfiguration_.GiveWay();
+  const SendConfigurationUpdate asked = Asked();
+  EXPECT_EQ(asked.request.type, ConfigType::kDowngradeToSecondary);
+  EXPECT_FALSE(asked.request.config.primary.IsValid());
+  EXPECT_EQ(asked.request.config.secondaries.back(), s_.options.self);
+  Refuse(asked.serial);
+  const SendConfigurationUpdate stays = Asked();
+  EXPECT_EQ(stays.request.type, ConfigType::kPrimaryForceUpdateBallot);
+  Accept(stays);
+  EXPECT_EQ(s_.role, kPrimary);
+  EXPECT_FALSE(reconfiguration_.MayGiveWay());
+  s_.now = s_.now + 2 * s_.options.prepare_timeout;
+  EXPECT_TRUE(reconfiguration_.MayGiveWay());
+  reconfiguration_.GiveWay();
+  Refuse(Asked().serial);
+  s_.now = s_.now + 2 * s_.options.prepare_timeout;
+  EXPECT_FALSE(reconfiguration_.MayGiveWay()) << "twice as long";
+  reconfiguration_.OnMetaThawed();
+  EXPECT_TRUE(reconfiguration_.MayGiveWay());
+}
+
+TEST_F(ReconfigurationTest, ALearnerIsNoMemberBeforeWhatTheTermBeganWithIsCommitted) {
+  sessions_.BeginTerm();
+  sessions_.Register(NodeAt('D'));
+  s_.Append(MakeMutation(7, 1, 0, "a"));
+  s_.inherited = Decree(1);
+  EXPECT_FALSE(reconfiguration_.UpgradeLearner(NodeAt('D')));
+  s_.TakeLogged(1);
+  s_.CommitThrough(Decree(1));
+  EXPECT_TRUE(reconfiguration_.UpgradeLearner(NodeAt('D')));
+  EXPECT_EQ(Asked().request.config.secondaries.back(), NodeAt('D'));
+}
+
+TEST_F(ReconfigurationTest, WhoGaveUpItsOfficeAndIsChosenByTheVeryNextBallotKnowsIt) {
+  reconfiguration_.GiveUpOffice(Reconfiguration::Yield::kAsSecondary, "test");
+  const SendConfigurationUpdate asked = Asked();
+  EXPECT_EQ(asked.request.holds_less, true);
+  Accept(asked);
+  EXPECT_EQ(s_.role, kSecondary);
+  EXPECT_FALSE(reconfiguration_.WasChosenAgain());
+  roles_.RaiseBallot(Ballot(9));
+  EXPECT_TRUE(reconfiguration_.WasChosenAgain());
+}
+
+TEST_F(ReconfigurationTest, AFaultIsToldOnceAndNobodyWaitsForTheAnswer) {
+  const PartitionConfiguration configuration = s_.configuration;
+  roles_.Fail("a fault");
+  reconfiguration_.TellFault(configuration);
+  const SendConfigurationUpdate told = Asked();
+  EXPECT_EQ(told.serial, 0u);
+  EXPECT_EQ(told.request.node, s_.options.self);
+  EXPECT_FALSE(told.request.config.IsMember(s_.options.self));
+  EXPECT_FALSE(reconfiguration_.IsPending());
 }
 
 }  // namespace
