@@ -4,7 +4,7 @@
 #include <benchmark/benchmark.h>
 
 #include "posix/posix_clock.h"
-#include "replica/client_request.h"
+#include "client_requests/client_request.h"
 #include "stats/hot_keys.h"
 
 namespace arion {

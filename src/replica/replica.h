@@ -40,6 +40,9 @@
 #include <string_view>
 #include <vector>
 
+#include "client_requests/client_request.h"
+#include "client_requests/held_requests.h"
+#include "client_requests/hot_reads.h"
 #include "copies/file_fetcher.h"
 #include "copies/learn_source.h"
 #include "copies/learned_files.h"
@@ -55,9 +58,6 @@
 #include "pacifica/replica_core.h"
 #include "recovery/replica_opener.h"
 #include "replica/apply_queue.h"
-#include "replica/client_request.h"
-#include "replica/held_requests.h"
-#include "replica/hot_reads.h"
 #include "replica/replica_host.h"
 #include "replica/replica_snapshot.h"
 #include "stats/write_times.h"

@@ -1,7 +1,7 @@
 // Clients' requests that arrive while a partition's configuration changes: they wait for its end, for
 // a moment at most, and a primary that makes room for another leaves no write's outcome open.
 // SPDX-License-Identifier: Apache-2.0
-#include "replica/held_requests.h"
+#include "client_requests/held_requests.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "replica/hot_reads.h"
+#include "client_requests/hot_reads.h"
 
 #include <set>
 #include <utility>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "replica/client_request.h"
+#include "client_requests/client_request.h"
 
 #include <absl/strings/str_cat.h>
 

@@ -14,7 +14,7 @@
 #include <deque>
 
 #include "base/instant.h"
-#include "replica/client_request.h"
+#include "client_requests/client_request.h"
 
 namespace arion {
 

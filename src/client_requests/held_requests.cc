@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "replica/held_requests.h"
+#include "client_requests/held_requests.h"
 
 #include <utility>
 
