@@ -59,26 +59,49 @@ Replica::Replica(std::shared_ptr<const ReplicaHost> host, StrandPtr strand, Open
       info_(opened.info),
       engine_(std::move(opened.engine)),
       log_(std::move(opened.log)),
+      core_(std::make_unique<ReplicaCore>(MakeCoreOptions(*host_, opened), opened.recovered,
+                                          host_->env.clock().Now())),
+      office_(host_, *core_, engine_, disk_, log_disk_, [this] { return Tag(); }),
+      work_(host_, strand_, directory_, disk_, engine_,
+            {.owner = [this] { return std::weak_ptr<void>(weak_from_this()); },
+             .is_quiet = [this] { return appends_under_way_ == 0 && applies_->IsIdle(); },
+             .on_quiet_wish = [this] { compaction_.Hurry(); },
+             .tag = [this] { return Tag(); }}),
       applies_(std::make_shared<ApplyQueue>(
           strand_,
           ApplyQueue::Hooks{
               .in_disk_pool = [this](PoolWork work,
-                                     Then then) { InPool(std::move(work), std::move(then)); },
+                                     Then then) { work_.InPool(std::move(work), std::move(then)); },
               .in_bulk_pool =
                   [this](PoolWork work, Then then) {
-                    RunIn(host_->env.bulk_pool(directory_), std::move(work), std::move(then));
+                    work_.InBulkPool(std::move(work), std::move(then));
                   },
               .on_applied = [this](Decree decree) { Step(Applied{decree}); },
               .on_failed = [this](Decree decree,
                                   const absl::Status& status) { OnApplyFailed(decree, status); },
               .on_no_space =
-                  [this](const absl::Status& status) { OnNoSpace("an apply", status); }})),
-      core_(std::make_unique<ReplicaCore>(MakeCoreOptions(*host_, opened), opened.recovered,
-                                          host_->env.clock().Now())),
+                  [this](const absl::Status& status) { work_.OnNoSpace("an apply", status); }})),
       source_(host_->env.files(), host_->served, pid_, DataPathOf(directory_),
               host_->disks->layout.data_directories[disk_].tag),
       log_is_void_(opened.log_is_void),
-      stats_(host_->requests->Open(pid_, core_->app().app_name)) {
+      stats_(host_->requests->Open(pid_, core_->app().app_name)),
+      compaction_(host_->env.clock(), pid_, disk_, host_->compactions, work_, engine_,
+                  {.wishes = [this]() -> const CompactionWishes& { return Settings().compaction; },
+                   .is_member = [this] { return office_.IsMember(); },
+                   .tag = [this] { return Tag(); }}),
+      verifying_(
+          host_, pid_, disk_, *core_, office_, work_, *applies_, engine_,
+          {.call =
+               [this](Endpoint to, const char* name, std::string body, absl::Duration timeout,
+                      absl::AnyInvocable<void(RpcResult)> on_result) {
+                 Call(to, name, std::move(body), timeout,
+                      [on_result = std::move(on_result)](Replica&, RpcResult result) mutable {
+                        on_result(std::move(result));
+                      });
+               },
+           .write_nothing = [this] { WriteNothing(); },
+           .fence = [this](const std::string& why) { Fence(why); },
+           .tag = [this] { return Tag(); }}) {
   figures().SetPlace(host_->disks->layout.data_directories[disk_].tag,
                      log_ == nullptr ? nullptr : log_->gauges());
   figures().SetEngine(engine_ == nullptr ? nullptr : engine_->meter());
@@ -106,28 +129,19 @@ std::string Replica::Tag() const {
 
 // ---- requests ----
 
-// A full disk, ours or a member's, is noticed before anything is logged.
-ErrorCode Replica::SpaceGate() const {
-  if (!host_->disks->watch->HasSpace(disk_) || !host_->disks->watch->HasSpace(log_disk_))
-    return ErrorCode::kDiskInsufficient;
-  for (const Endpoint member : full_members_)
-    if (core_->configuration().IsSecondary(member)) return ErrorCode::kDiskInsufficient;
-  return ErrorCode::kOk;
-}
-
-ErrorCode Replica::ReadGate(ReadKind kind) const {
-  return MayServe() ? core_->ReadGate(kind) : ErrorCode::kInvalidState;
-}
-
 ReplyToken Replica::Keep(Responder responder) {
   const ReplyToken token = next_token_++;
   peers_.emplace_hint(peers_.end(), token, std::move(responder));
   return token;
 }
 
+void Replica::WriteNothing() {
+  Step(ClientWrite{next_token_++, {Update{.code = WriteCode::kEmpty}}});
+}
+
 void Replica::Prepare(PrepareRequest request, Responder responder) {
   CHECK_ON_STRAND(strand_);
-  if (is_closed_)
+  if (office_.IsClosed())
     return responder.Reply(ErrorCode::kOk,
                            EncodeWrapped(PrepareAck{.pid = pid_, .err = ErrorCode::kInvalidState}));
   Step(PrepareReceived{Keep(std::move(responder)), std::move(request)});
@@ -135,7 +149,7 @@ void Replica::Prepare(PrepareRequest request, Responder responder) {
 
 void Replica::GroupCheck(GroupCheckRequest request, Responder responder) {
   CHECK_ON_STRAND(strand_);
-  if (is_closed_)
+  if (office_.IsClosed())
     return responder.Reply(ErrorCode::kOk,
                            EncodeWrapped(GroupCheckResponse{
                                .pid = pid_, .err = ErrorCode::kInvalidState, .node = host_->self}));
@@ -144,7 +158,7 @@ void Replica::GroupCheck(GroupCheckRequest request, Responder responder) {
 
 void Replica::Learn(LearnRequest request, Responder responder) {
   CHECK_ON_STRAND(strand_);
-  if (is_closed_)
+  if (office_.IsClosed())
     return responder.Reply(ErrorCode::kOk,
                            EncodeWrapped(LearnResponse{.err = ErrorCode::kInvalidState}));
   const LogCoverage coverage = CoverageFrom(core_->LearnStart(request));
@@ -155,7 +169,7 @@ void Replica::Learn(LearnRequest request, Responder responder) {
 
 void Replica::LearnCompletion(GroupCheckResponse report, Responder responder) {
   CHECK_ON_STRAND(strand_);
-  if (is_closed_)
+  if (office_.IsClosed())
     return responder.Reply(ErrorCode::kOk, EncodeWrapped(LearnNotifyResponse{
                                                .pid = pid_, .err = ErrorCode::kInvalidState}));
   Step(LearnCompletionReceived{Keep(std::move(responder)), std::move(report)});
@@ -166,20 +180,19 @@ void Replica::Notify(const Event& event) {
   const uint64_t serial = core_->app_serial();
   Step(event);
   if (core_->app_serial() == serial) return;
-  ConsiderCompaction();
+  compaction_.Consider();
   if (Settings().compaction.Any()) host_->compactions->Changed();  // what was told of the last one
 }
 
 void Replica::OnConnected(uint64_t term) {
   CHECK_ON_STRAND(strand_);
-  is_connected_ = true;
-  lease_term_ = term;
+  office_.Connect(term);
   Step(Connected{});
 }
 
 void Replica::OnLeaseLost() {
   CHECK_ON_STRAND(strand_);
-  is_connected_ = false;
+  office_.LoseLease();
   Step(LeaseLost{});
 }
 
@@ -187,7 +200,7 @@ void Replica::OnLeaseLost() {
 
 void Replica::Step(const Event& event, Instant now) {
   CHECK(strand_->IsCurrent()) << Tag() << " a step off its strand";
-  if (is_closed_) return;
+  if (office_.IsClosed()) return;
   last_step_ = now;
   const int64_t odd = core_->counters().odd_messages;
   Effects effects = core_->Step(event, now);
@@ -214,7 +227,7 @@ void Replica::Drain() {
   if (is_draining_) return;
   is_draining_ = true;
   HoldForApplies();
-  while (!effects_.empty() && holds_ == 0 && !is_closed_) {
+  while (!effects_.empty() && holds_ == 0 && !office_.IsClosed()) {
     if (!CarryOutFirstSteps(effects_.front())) continue;
     Effects effects = std::move(effects_.front());
     effects_.pop_front();
@@ -222,7 +235,7 @@ void Replica::Drain() {
     HoldForApplies();
   }
   is_draining_ = false;
-  if (is_closed_) return;
+  if (office_.IsClosed()) return;
   ArmWakeup();
   BeginWrites();
   ReleaseHeld();
@@ -255,11 +268,10 @@ void Replica::CarryOut(Effects& effects) {
               << change.why;
   }
   if (!effects.role_changes.empty()) {
-    const PartitionStatus role = core_->role();
-    if (role == PartitionStatus::kPrimary || role == PartitionStatus::kSecondary) DropCopies();
-    if (role != PartitionStatus::kPrimary) host_->verifications->NotPrimaryAnyMore(pid_);
-    if (role != PartitionStatus::kPrimary && role != PartitionStatus::kSecondary) EndCounting();
-    if (!MayBePrimaryAgain()) {
+    if (office_.IsMember()) DropCopies();
+    if (core_->role() != PartitionStatus::kPrimary) host_->verifications->NotPrimaryAnyMore(pid_);
+    if (!office_.IsMember()) verifying_.EndCounting();
+    if (!office_.MayBePrimaryAgain()) {
       scans_.Clear();
       RefuseUndecidedWrites(ErrorCode::kInvalidState);
     }
@@ -295,7 +307,7 @@ void Replica::ArmWakeup() {
   wakeup_timer_ = strand_->PostAfter(
       std::max(at - host_->env.clock().Now(), absl::ZeroDuration()), [self = weak_from_this()] {
         const auto replica = self.lock();
-        if (replica == nullptr || replica->is_closed_) return;
+        if (replica == nullptr || replica->office_.IsClosed()) return;
         replica->wakeup_timer_ = kNoTimer;
         if (replica->host_->env.clock().Now() >= replica->core_->NextWakeup())
           replica->Step(Tick{});
@@ -305,13 +317,13 @@ void Replica::ArmWakeup() {
 }
 
 void Replica::Fence(const std::string& why) {
-  if (is_closed_) return;
+  if (office_.IsClosed()) return;
   LOG(ERROR) << Tag() << " fenced: " << why;
   Step(Fenced{why});
 }
 
 void Replica::AskToClose(Effects::Close close, const std::string& why) {
-  if (is_closed_ || !on_close_) return;
+  if (office_.IsClosed() || !on_close_) return;
   // What a learner got from elsewhere is in no log of its own: without room for it, it is waited for.
   const bool is_in_memory_only = engine_ != nullptr && engine_->last_flushed() < info_.durable;
   if (close != Effects::Close::kSetAside && is_in_memory_only)
@@ -319,13 +331,14 @@ void Replica::AskToClose(Effects::Close close, const std::string& why) {
                     [this, close, why](const absl::Status& status) {
                       if (!IsRefusal(status)) return AskTableToClose(close, why);
                       OnNoSpace("what was learned", status);
-                      After(kNoSpacePause, [close, why](Replica& r) { r.AskToClose(close, why); });
+                      After(DiskWork::kNoSpacePause,
+                            [close, why](Replica& r) { r.AskToClose(close, why); });
                     });
   AskTableToClose(close, why);
 }
 
 void Replica::AskTableToClose(Effects::Close close, const std::string& why) {
-  if (is_closed_ || !on_close_) return;
+  if (office_.IsClosed() || !on_close_) return;
   CloseRequest on_close = std::move(on_close_);
   on_close_ = nullptr;
   on_close(close, why);
@@ -344,12 +357,12 @@ void Replica::HoldForApplies() {
 
 void Replica::StoreInfo(InitInfo info, absl::AnyInvocable<void()> then) {
   ++holds_;
-  InPoolOnceThereIsRoom(
+  work_.InPoolOnceThereIsRoom(
       std::make_shared<PoolWork>([&files = host_->env.files(), directory = directory_, info] {
         return StoreInitInfo(files, directory, info);
       }),
       [this, info, then = std::move(then)](const absl::Status& status) mutable {
-        if (is_closed_) return;
+        if (office_.IsClosed()) return;
         if (!status.ok()) {
           effects_.clear();  // none of them may be carried out without it
           --holds_;
@@ -375,9 +388,9 @@ void Replica::StoreBallot(Ballot ballot, std::optional<Standing> standing) {
 
 void Replica::ForgetSharedLog() {
   CHECK_ON_STRAND(strand_);
-  if (is_closed_ || info_.offset_in_shared_log == 0) return;
+  if (office_.IsClosed() || info_.offset_in_shared_log == 0) return;
   if (holds_ > 0 || is_draining_)  // another store may be under way
-    return After(kNoSpacePause, [](Replica& r) { r.ForgetSharedLog(); });
+    return After(DiskWork::kNoSpacePause, [](Replica& r) { r.ForgetSharedLog(); });
   InitInfo info = info_;
   info.offset_in_shared_log = 0;
   StoreInfo(info, [] {});
@@ -385,7 +398,7 @@ void Replica::ForgetSharedLog() {
 
 void Replica::RestartLogAt(Decree applied) {
   ++holds_;
-  WhenQuiet([this, applied] {  // what is under way still belongs to the old content
+  work_.WhenQuiet([this, applied] {  // what is under way still belongs to the old content
     InitInfo info = info_;
     info.durable = std::max(info.durable, applied);
     info.offset_in_shared_log = host_->opening->SharedLogEnd();
@@ -419,13 +432,13 @@ void Replica::OnLogged(const absl::Status& status) {
     write_times_.Durable(sequence, log_->reported_write_began(), now);
     Step(Logged{sequence}, now);
   } else {
-    if (!is_closed_) {
+    if (!office_.IsClosed()) {
       LOG(ERROR) << Tag() << " log write failed: " << status;
       host_->disks->watch->OnIoError(log_disk_, absl::StrCat("log write: ", status.ToString()));
     }
     Step(Logged{sequence, ErrorCode::kDiskIoError});
   }
-  CheckQuiet();
+  work_.CheckQuiet();
 }
 
 void Replica::OnApplyFailed(Decree decree, const absl::Status& status) {
@@ -473,7 +486,7 @@ void Replica::SendMessage(SendGroupCheck& m) {
   Call(m.to, kRpcGroupCheck, Wrapped(*host_, m.request), m.timeout,
        [to = m.to, ballot = m.request.config.ballot](Replica& self, const RpcResult& result) {
          auto [error, response] = Decoded<GroupCheckResponse>(result);
-         if (error == ErrorCode::kOk) self.NoteSpaceOf(to, response.disk_status);
+         if (error == ErrorCode::kOk) self.office_.NoteSpaceOf(to, response.disk_status);
          if (error != ErrorCode::kOk || response.err != ErrorCode::kOk)
            self.figures().Count(ReplicaCount::kGroupChecksFailed);
          self.Step(GroupCheckAnswered{to, ballot, error, std::move(response)});
@@ -526,13 +539,6 @@ void Replica::SendMessage(SendConfigurationUpdate& m) {
   });
 }
 
-void Replica::NoteSpaceOf(Endpoint member, DiskStatus status) {
-  if (status != DiskStatus::kSpaceInsufficient)
-    full_members_.erase(member);
-  else if (full_members_.insert(member).second)
-    LOG(WARNING) << Tag() << " " << member << " can log nothing new: new writes are refused";
-}
-
 void Replica::Answer(PeerReply reply) {
   if (const auto* learn = std::get_if<LearnResponse>(&reply.body))
     return ReplyLearn(reply.token, *learn, EncodedForPeer(*learn));
@@ -569,7 +575,7 @@ ReplicaSnapshot Replica::Snapshot() const {
           .log_files = log.files,
           .log_bytes = log.bytes,
           .valid_start_in_shared_log = info_.offset_in_shared_log,
-          .compaction = CompactionStatus(),
+          .compaction = compaction_.Status(CompactionWishes::From(core_->app().envs)),
           .data_version = data_version};
 }
 
@@ -588,7 +594,8 @@ ReplicaInfo Replica::Report() const {
           .last_durable_decree = marks.last_durable,
           .app_type = core_->app().app_type,
           .disk_tag = host_->disks->layout.data_directories[disk_].tag,
-          .manual_compact_status = static_cast<int32_t>(CompactionStatus()),
+          .manual_compact_status =
+              static_cast<int32_t>(compaction_.Status(CompactionWishes::From(core_->app().envs))),
           .durability = static_cast<int8_t>(host_->options.durability),
           .unclean = core_->last_stop() == LastStop::kUnclean,
           .last_mutation_ballot = core_->last_mutation_ballot(),

@@ -22,20 +22,19 @@
 //               write to their hash key and all that an earlier primary may have committed.
 // Parts     replica.cc the step loop and its effects · replica_learning.cc shipping and learning ·
 //           replica_maintenance.cc checkpoints, work in the pool, the end ·
-//           replica_compaction.cc compactions on request · replica_verifying.cc are copies equal ·
+//           replica_compaction.h compactions on request · replica_verifying.h are copies equal ·
+//           disk_work.h jobs in the disk's pools · replica_office.h what may be done now ·
 //           replica_writes.cc, replica_reads.cc clients' requests · replica_admission.cc throttles
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <absl/functional/any_invocable.h>
 
-#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,11 +57,13 @@
 #include "pacifica/replica_core.h"
 #include "recovery/replica_opener.h"
 #include "replica/apply_queue.h"
+#include "replica/disk_work.h"
+#include "replica/replica_compaction.h"
 #include "replica/replica_host.h"
+#include "replica/replica_office.h"
 #include "replica/replica_snapshot.h"
+#include "replica/replica_verifying.h"
 #include "stats/write_times.h"
-#include "verification/content_count.h"
-#include "verification/verification.h"
 
 namespace arion {
 
@@ -93,8 +94,12 @@ class Replica : public std::enable_shared_from_this<Replica> {
   void GroupCheck(GroupCheckRequest request, Responder responder);
   void Learn(LearnRequest request, Responder responder);
   void LearnCompletion(GroupCheckResponse report, Responder responder);
-  void CountContent(const CountContentRequest& request, Responder responder);
-  void VerifyReplicas(const VerifyReplicasRequest& request, Responder responder);
+  CountContentResponse CountContent(const CountContentRequest& request) {
+    return verifying_.Count(request);
+  }
+  VerifyReplicasResponse VerifyReplicas(const VerifyReplicasRequest& request) {
+    return verifying_.Answer(request);
+  }
   // Events that want no answer: AddLearnerReceived, RemoveReceived, ProposalReceived,
   // ConfigurationSynced, TableChanged, MissingInSync, MetaThawed.
   void Notify(const Event& event);
@@ -118,7 +123,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
   ReplicaSnapshot Snapshot() const;
   ReplicaInfo Report() const;
   const AppInfo& app() const { return core_->app(); }
-  std::string CompactionText() const;  // for people
+  std::string CompactionText() const { return compaction_.Text(); }  // for people
 
   // Takes nothing more. kFlushed: engine and log are closed cleanly. kAsIs: dropped as they are,
   // for a directory that is set aside. `done` runs on the strand when no work touches the directory
@@ -127,14 +132,12 @@ class Replica : public std::enable_shared_from_this<Replica> {
   void Close(CloseMode mode, absl::AnyInvocable<void(absl::Status)> done);
 
  private:
-  static constexpr absl::Duration kNoSpacePause =
-      absl::Milliseconds(500);  // then it is tried again
   static constexpr absl::Duration kCheckpointAgain =
       absl::Seconds(5);  // after one that lacked space, or something
 
-  using PoolWork = absl::AnyInvocable<absl::Status()>;
-  using EngineWork = absl::AnyInvocable<absl::Status(Engine&)>;
-  using Then = absl::AnyInvocable<void(absl::Status)>;
+  using PoolWork = DiskWork::PoolWork;
+  using EngineWork = DiskWork::EngineWork;
+  using Then = DiskWork::Then;
 
   // ---- the step loop ----
   void Step(const Event& event) { Step(event, host_->env.clock().Now()); }
@@ -165,7 +168,6 @@ class Replica : public std::enable_shared_from_this<Replica> {
   void SendMessage(SendLearn& m);
   void SendMessage(SendLearnCompletion& m);
   void SendMessage(SendConfigurationUpdate& m);
-  void NoteSpaceOf(Endpoint member, DiskStatus status);
   void Call(Endpoint to, const char* name, std::string body, absl::Duration timeout,
             absl::AnyInvocable<void(Replica&, RpcResult)> on_result);
   void Answer(PeerReply reply);
@@ -207,23 +209,16 @@ class Replica : public std::enable_shared_from_this<Replica> {
   void FailLearnerWork(uint64_t serial, const absl::Status& why);
 
   // ---- disk work ----
-  // In the pool; `then` on the strand. Close and engine exchanges wait for all of it.
-  void InPool(PoolWork work, Then then);
-  void RunIn(DiskPool& pool, PoolWork work, Then then);
-  // Work that may be repeated: again, after a pause, while the disk is full. Given up by Close,
-  // without `then`.
-  void InPoolOnceThereIsRoom(std::shared_ptr<PoolWork> work, Then then);
-  void OnNoSpace(std::string_view what, const absl::Status& status);
-  void After(absl::Duration delay, absl::AnyInvocable<void(Replica&)> task);
-  // Flush, checkpoint and shipping: one at a time, each on the engine of the moment it begins. In
-  // the flush pool, unless another is named.
-  void Maintain(EngineWork work, Then then);
-  void MaintainIn(DiskPool& pool, EngineWork work, Then then);
   void WarmFromHotReads();
   void WarmCache(std::shared_ptr<const std::vector<std::string>> keys, size_t from);
-  void StartMaintenance();
-  void WhenQuiet(absl::AnyInvocable<void()> then);
-  void CheckQuiet();
+  void InPool(PoolWork work, Then then) { work_.InPool(std::move(work), std::move(then)); }
+  void OnNoSpace(std::string_view what, const absl::Status& status) {
+    work_.OnNoSpace(what, status);
+  }
+  void After(absl::Duration delay, absl::AnyInvocable<void(Replica&)> task) {
+    work_.After(delay, [this, task = std::move(task)]() mutable { task(*this); });
+  }
+  void Maintain(EngineWork work, Then then) { work_.Maintain(std::move(work), std::move(then)); }
   void ScheduleCheckpoint(absl::Duration delay);
   void WatchReplay();
   void CheckpointIfNeeded();
@@ -231,40 +226,10 @@ class Replica : public std::enable_shared_from_this<Replica> {
   void DropUnneededLog(Decree durable);
   void FinishClose(CloseMode mode, absl::AnyInvocable<void(absl::Status)> done);
 
-  // ---- compactions on request (replica_compaction.cc) ----
-  int64_t UnixMillis() const;
-  void ConsiderCompaction();
-  bool IsCompactionWanted();
-  void CompactOrWait();
-  void CompactStep(std::string from);
-  void NoteCompacted();
-  void EndCompaction();
-  void SetCompactionStatus(ManualCompactStatus status);
-  ManualCompactStatus CompactionStatus() const;
-  // What waits for quiet does not wait for the rest of a step.
-  void HurryCompaction();
-
-  // ---- are the copies equal (replica_verifying.cc) ----
-  CountContentResponse CountContent(const CountContentRequest& request);
-  void BeginCounting(const CountContentRequest& request);
-  CountContentResponse HearVerdict(const CountContentRequest& request);
-  // Its view goes before the engine does.
-  void EndCounting();
-  std::optional<Verification::Group> GroupToVerify() const;
-  void ConsiderVerification();
-  void VerifyNow();
-  void BeginVerification();
-  int64_t VerificationMarginSeconds() const;
-  void AskForCount(Endpoint member, const CountContentRequest& request,
-                   Verification::Hooks::Answered answered);
-  void OnVerified(VerifyReplicasResponse result);
-
-  bool HoldsLease() const {
-    return is_connected_ && host_->lease->Holds(lease_term_, host_->env.clock().Now());
-  }
-  bool MayServe() const { return !is_closed_ && engine_ != nullptr && HoldsLease(); }
-  ErrorCode ReadGate(ReadKind kind) const;
-  ErrorCode SpaceGate() const;
+  bool HoldsLease() const { return office_.HoldsLease(); }
+  ErrorCode ReadGate(ReadKind kind) const { return office_.ReadGate(kind); }
+  // An empty write.
+  void WriteNothing();
   ReplyToken Keep(Responder responder);
 
   // ---- clients' writes (replica_writes.cc) ----
@@ -298,8 +263,6 @@ class Replica : public std::enable_shared_from_this<Replica> {
   // Takes it out of those under way.
   ClientWriteUnderWay EndWrite(ClientToken token);
   void RefuseUndecidedWrites(ErrorCode error);
-  // Primary, or on the way back from a change of its configuration.
-  bool MayBePrimaryAgain() const;
 
   // ---- clients' reads (replica_reads.cc) ----
   struct ReadCall {
@@ -342,8 +305,6 @@ class Replica : public std::enable_shared_from_this<Replica> {
                                       ClientRequest& request, ErrorCode refusal, Throttled counts);
   using Again = absl::AnyInvocable<void(Replica&, ClientRequest)>;
   void Delay(absl::Duration pause, ClientRequest request, Again then);
-  // Its configuration is about to be known: what clients ask meanwhile is held.
-  bool IsBetweenConfigurations() const;
   // `error` is its answer where it can't wait.
   void Hold(ClientRequest request, ErrorCode error, Again then);
   void ReleaseHeld();
@@ -352,7 +313,6 @@ class Replica : public std::enable_shared_from_this<Replica> {
   void NoteKey(KeyUse use, std::string_view hash_key, Instant now) {
     stats_->hot_keys().Note(use, hash_key, now);
   }
-  DiskPool& pool() { return host_->env.disk_pool(directory_); }
   std::string Tag() const;  // "[2.1 3 17]"
 
   std::shared_ptr<const ReplicaHost> host_;
@@ -366,8 +326,10 @@ class Replica : public std::enable_shared_from_this<Replica> {
   std::shared_ptr<Engine> engine_;  // null only while it is exchanged
   std::shared_ptr<PrivateLog> log_;
   Decree log_damaged_through_;  // nobody is sent to it for these or earlier ones; 0: none
+  const std::unique_ptr<ReplicaCore> core_;
+  ReplicaOffice office_;  // closed: no event goes to the core any more
+  DiskWork work_;
   const std::shared_ptr<ApplyQueue> applies_;
-  std::unique_ptr<ReplicaCore> core_;
   LearnSource source_;
   CloseRequest on_close_;
 
@@ -375,7 +337,6 @@ class Replica : public std::enable_shared_from_this<Replica> {
   bool is_draining_ = false;
   int holds_ = 0;  // things of the disk that effects_ waits for
   bool holds_for_applies_ = false;
-  bool is_closed_ = false;  // no event goes to the core any more
   const bool log_is_void_;  // at the start
 
   const std::shared_ptr<RequestStats> stats_;
@@ -403,44 +364,17 @@ class Replica : public std::enable_shared_from_this<Replica> {
   ScannerTable scans_;
   TimerId scan_timer_ = kNoTimer;
   std::map<ReplyToken, Endpoint> learners_asking_;
-  std::vector<Endpoint> learners_;   // the core's
-  std::set<Endpoint> full_members_;  // said that they lack space; may be no members any more
+  std::vector<Endpoint> learners_;  // the core's
 
-  bool is_connected_ = false;
-  uint64_t lease_term_ = 0;
   bool has_stepped_down_ = false;
 
   int64_t appends_under_way_ = 0;
   uint64_t next_logged_ = 0;  // sequence that the log reports next, while appends are under way
-  int64_t pool_jobs_ = 0;
-  struct Maintenance {
-    DiskPool& pool;
-    EngineWork work;
-    Then then;
-  };
-  std::deque<Maintenance> maintenance_;
-  bool is_maintaining_ = false;
   bool is_checkpointing_ = false;
   bool is_replay_watched_ = false;
-  struct Compaction {
-    ManualCompactStatus status = ManualCompactStatus::kIdle;  // never kFinished
-    Engine::CompactionTerms terms;
-    int64_t queued_ms = 0, begun_ms = 0;  // since 1970
-    int steps = 0;
-    std::shared_ptr<void> place;                   // in the queue, or among those that run
-    std::shared_ptr<std::atomic<bool>> cancelled;  // of the step in the pool
-    int64_t took_ms = 0;                           // the last one
-  };
-  Compaction compaction_;
-  bool is_looked_for_compaction_ = false;       // by a timer
-  std::shared_ptr<ContentCount> counting_;      // null: no primary wants it
-  std::shared_ptr<Verification> verification_;  // the last one; null: none yet
-  bool verification_is_wanted_ = false;         // waits for its turn, or runs
-  bool is_verification_planned_ = false;        // by a timer
-  std::shared_ptr<void> verification_place_;    // among those that run
-  std::optional<int64_t> verified_turn_;        // interval in which it was looked last
+  ReplicaCompaction compaction_;
+  ReplicaVerifying verifying_;
   HotReads hot_reads_;
-  std::deque<absl::AnyInvocable<void()>> when_quiet_;
   std::shared_ptr<FileFetcher> fetcher_;         // null: no copy is under way
   std::shared_ptr<LearnedFiles> learned_files_;  // null: none are read; the pool's meanwhile
   int copies_dropping_ = 0;                      // in the pool

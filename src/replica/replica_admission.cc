@@ -118,22 +118,8 @@ void Replica::Delay(absl::Duration pause, ClientRequest request, Again then) {
 
 // ---- between two configurations ----
 
-bool Replica::IsBetweenConfigurations() const {
-  if (is_closed_ || !HoldsLease()) return false;
-  switch (core_->role()) {
-    case PartitionStatus::kInactive:
-      return core_->inactivity() == Inactivity::kTransient && core_->IsReconfiguring();
-    case PartitionStatus::kPrimary:
-      return core_->IsReconfiguring() || core_->ReadGate(ReadKind::kPrimaryOnly) != ErrorCode::kOk;
-    case PartitionStatus::kSecondary:
-      return !core_->primary().IsValid();
-    default:
-      return false;
-  }
-}
-
 void Replica::Hold(ClientRequest request, ErrorCode error, Again then) {
-  if (!IsBetweenConfigurations() || !held_.HasRoomFor(request))
+  if (!office_.IsBetweenConfigurations() || !held_.HasRoomFor(request))
     return request.responder.Reply(error);
   held_.Hold(
       std::move(request), host_->env.clock().Now(),
@@ -143,7 +129,7 @@ void Replica::Hold(ClientRequest request, ErrorCode error, Again then) {
 
 void Replica::ReleaseHeld() {
   if (held_.empty()) return;
-  if (!IsBetweenConfigurations()) return held_.Release();
+  if (!office_.IsBetweenConfigurations()) return held_.Release();
   const Instant now = host_->env.clock().Now();
   held_.Expire(now);
   if (held_.empty() || held_timer_ != kNoTimer) return;

@@ -1,13 +1,12 @@
-// A replica's compaction on request: when it begins, its steps in the disk's pool, its end.
 // SPDX-License-Identifier: Apache-2.0
+#include "replica/replica_compaction.h"
+
 #include <absl/time/civil_time.h>
 
 #include <utility>
 
 #include "base/log.h"
 #include "base/status.h"
-#include "data_api/compaction_wishes.h"
-#include "replica/replica.h"
 
 namespace arion {
 namespace {
@@ -29,127 +28,135 @@ std::string MomentText(int64_t unix_ms) {
 
 }  // namespace
 
-int64_t Replica::UnixMillis() const { return AgreedWallMicros(host_->env.clock()) / 1000; }
+ReplicaCompaction::ReplicaCompaction(const Clock& clock, PartitionId pid, size_t disk,
+                                     std::shared_ptr<CompactionSlots> slots, DiskWork& work,
+                                     const std::shared_ptr<Engine>& engine, Hooks hooks)
+    : clock_(clock),
+      pid_(pid),
+      disk_(disk),
+      slots_(std::move(slots)),
+      work_(work),
+      engine_(engine),
+      hooks_(std::move(hooks)) {}
 
-// Begins what is due, and looks again where the clock may make something due.
-void Replica::ConsiderCompaction() {
+void ReplicaCompaction::Consider() {
   if (is_closed_) return;
-  const CompactionWishes& wishes = Settings().compaction;
+  const CompactionWishes& wishes = hooks_.wishes();
   if (!wishes.Any()) return;
-  if (compaction_.status == ManualCompactStatus::kIdle && engine_ != nullptr) {
+  if (now_.status == ManualCompactStatus::kIdle && engine_ != nullptr) {
     const int64_t seconds = UnixMillis() / 1000;
     const auto due =
         DueCompaction(wishes, engine_->last_compacted_ms(), seconds, MidnightSeconds(seconds));
     if (due) {
-      compaction_.terms = *due;
-      compaction_.queued_ms = UnixMillis();
-      compaction_.place = host_->compactions->Queue();
-      SetCompactionStatus(ManualCompactStatus::kQueuing);
+      now_.terms = *due;
+      now_.queued_ms = UnixMillis();
+      now_.place = slots_->Queue();
+      SetStatus(ManualCompactStatus::kQueuing);
       CompactOrWait();
     }
   }
-  if (std::exchange(is_looked_for_compaction_, true)) return;
-  After(kLookAgain, [](Replica& r) {
-    r.is_looked_for_compaction_ = false;
-    r.ConsiderCompaction();
+  if (std::exchange(is_looked_for_, true)) return;
+  work_.After(kLookAgain, [this] {
+    is_looked_for_ = false;
+    Consider();
   });
 }
 
-void Replica::SetCompactionStatus(ManualCompactStatus status) {
-  compaction_.status = status;
-  host_->compactions->Changed();
+void ReplicaCompaction::SetStatus(ManualCompactStatus status) {
+  now_.status = status;
+  slots_->Changed();
 }
 
 // One that was asked for stays due until it ended or nobody wants it any more.
-bool Replica::IsCompactionWanted() {
-  return !Settings().compaction.is_disabled && Settings().compaction.Any();
-}
+bool ReplicaCompaction::IsWanted() { return !hooks_.wishes().is_disabled && hooks_.wishes().Any(); }
 
-void Replica::CompactOrWait() {
-  if (!IsCompactionWanted()) return EndCompaction();
-  const PartitionStatus role = core_->role();
-  const bool is_member = role == PartitionStatus::kPrimary || role == PartitionStatus::kSecondary;
-  if (is_member && when_quiet_.empty() && engine_ != nullptr &&
-      compaction_.status == ManualCompactStatus::kQueuing) {
-    if (auto slot =
-            host_->compactions->TryTake(disk_, pid_.app_id, Settings().compaction.running_max)) {
-      compaction_.place = std::move(slot);
-      compaction_.begun_ms = UnixMillis();
-      SetCompactionStatus(ManualCompactStatus::kRunning);
-      LOG(INFO) << Tag() << " is compacted, as was asked for";
-      return CompactStep({});
+void ReplicaCompaction::CompactOrWait() {
+  if (!IsWanted()) return End();
+  if (hooks_.is_member() && !work_.IsQuietAwaited() && engine_ != nullptr &&
+      now_.status == ManualCompactStatus::kQueuing) {
+    if (auto slot = slots_->TryTake(disk_, pid_.app_id, hooks_.wishes().running_max)) {
+      now_.place = std::move(slot);
+      now_.begun_ms = UnixMillis();
+      SetStatus(ManualCompactStatus::kRunning);
+      LOG(INFO) << hooks_.tag() << " is compacted, as was asked for";
+      return Step({});
     }
   }
-  After(kTryAgain, [](Replica& r) { r.CompactOrWait(); });
+  work_.After(kTryAgain, [this] { CompactOrWait(); });
 }
 
 // The engine of the moment; one that is exchanged, or about to be, is waited for.
-void Replica::CompactStep(std::string from) {
-  if (!IsCompactionWanted()) return EndCompaction();
-  if (engine_ == nullptr || !when_quiet_.empty())
-    return After(kTryAgain,
-                 [from = std::move(from)](Replica& r) mutable { r.CompactStep(std::move(from)); });
+void ReplicaCompaction::Step(std::string from) {
+  if (!IsWanted()) return End();
+  if (engine_ == nullptr || work_.IsQuietAwaited())
+    return work_.After(kTryAgain,
+                       [this, from = std::move(from)]() mutable { Step(std::move(from)); });
   auto next = std::make_shared<std::string>();
   const auto cancelled = std::make_shared<std::atomic<bool>>(false);
-  compaction_.cancelled = cancelled;
-  ++compaction_.steps;
-  InPool(
-      [next, cancelled, from, engine = engine_, terms = compaction_.terms]() -> absl::Status {
+  now_.cancelled = cancelled;
+  ++now_.steps;
+  work_.InPool(
+      [next, cancelled, from, engine = engine_, terms = now_.terms]() -> absl::Status {
         ASSIGN_OR_RETURN(*next, engine->CompactFrom(from, terms, cancelled.get()));
         return absl::OkStatus();
       },
       [this, next, from](const absl::Status& status) {
-        compaction_.cancelled = nullptr;
+        now_.cancelled = nullptr;
         if (is_closed_) return;
-        if (status.ok()) return next->empty() ? NoteCompacted() : CompactStep(std::move(*next));
-        if (IsRefusal(status)) OnNoSpace("a compaction", status);
+        if (status.ok()) return next->empty() ? NoteCompacted() : Step(std::move(*next));
+        if (IsRefusal(status)) work_.OnNoSpace("a compaction", status);
         if (IsRefusal(status) || absl::IsCancelled(status))
-          return After(kTryAgain, [from](Replica& r) { r.CompactStep(from); });
+          return work_.After(kTryAgain, [this, from] { Step(from); });
         // What it read or wrote is damaged: the next checkpoint tells, and fences.
-        LOG(ERROR) << Tag() << " compaction given up: " << status;
+        LOG(ERROR) << hooks_.tag() << " compaction given up: " << status;
         NoteCompacted();
       });
 }
 
-void Replica::NoteCompacted() {
-  Maintain([ms = UnixMillis()](Engine& engine) { return engine.NoteCompacted(ms); },
-           [this](const absl::Status& status) {
-             LOG_IF(WARNING, !status.ok())
-                 << Tag() << " that it was compacted is not noted, it will be again: " << status;
-             if (is_closed_) return;
-             compaction_.took_ms = UnixMillis() - compaction_.begun_ms;
-             LOG(INFO) << Tag() << " was compacted in " << compaction_.took_ms << " ms";
-             EndCompaction();
-           });
+void ReplicaCompaction::NoteCompacted() {
+  work_.Maintain([ms = UnixMillis()](Engine& engine) { return engine.NoteCompacted(ms); },
+                 [this](const absl::Status& status) {
+                   LOG_IF(WARNING, !status.ok())
+                       << hooks_.tag()
+                       << " that it was compacted is not noted, it will be again: " << status;
+                   if (is_closed_) return;
+                   now_.took_ms = UnixMillis() - now_.begun_ms;
+                   LOG(INFO) << hooks_.tag() << " was compacted in " << now_.took_ms << " ms";
+                   End();
+                 });
 }
 
-void Replica::EndCompaction() {
-  compaction_ = {.took_ms = compaction_.took_ms};
-  host_->compactions->Changed();  // what is due again waits for the timer
+void ReplicaCompaction::End() {
+  now_ = {.took_ms = now_.took_ms};
+  slots_->Changed();  // what is due again waits for the timer
 }
 
-void Replica::HurryCompaction() {
-  if (compaction_.cancelled != nullptr) compaction_.cancelled->store(true);
+void ReplicaCompaction::Hurry() {
+  if (now_.cancelled != nullptr) now_.cancelled->store(true);
 }
 
-ManualCompactStatus Replica::CompactionStatus() const {
-  if (compaction_.status != ManualCompactStatus::kIdle) return compaction_.status;
+void ReplicaCompaction::Close() {
+  is_closed_ = true;
+  Hurry();
+  now_.place = nullptr;
+}
+
+ManualCompactStatus ReplicaCompaction::Status(const CompactionWishes& wishes) const {
+  if (now_.status != ManualCompactStatus::kIdle) return now_.status;
   const int64_t ended_ms = engine_ == nullptr ? 0 : engine_->last_compacted_ms();
-  const CompactionWishes wishes = CompactionWishes::From(core_->app().envs);
   const bool is_finished = ended_ms > 0 && ended_ms / 1000 >= wishes.once_seconds;
   return is_finished ? ManualCompactStatus::kFinished : ManualCompactStatus::kIdle;
 }
 
-std::string Replica::CompactionText() const {
-  CHECK_ON_STRAND(strand_);
+std::string ReplicaCompaction::Text() const {
   const int64_t ended_ms = engine_ == nullptr ? 0 : engine_->last_compacted_ms();
   std::string text = absl::StrCat("last finish at [", MomentText(ended_ms), "]");
-  if (compaction_.took_ms > 0) absl::StrAppend(&text, ", last used ", compaction_.took_ms, " ms");
-  if (compaction_.status != ManualCompactStatus::kIdle)
-    absl::StrAppend(&text, ", recent enqueue at [", MomentText(compaction_.queued_ms), "]");
-  if (compaction_.status == ManualCompactStatus::kRunning)
-    absl::StrAppend(&text, ", recent start at [", MomentText(compaction_.begun_ms), "], step ",
-                    compaction_.steps);
+  if (now_.took_ms > 0) absl::StrAppend(&text, ", last used ", now_.took_ms, " ms");
+  if (now_.status != ManualCompactStatus::kIdle)
+    absl::StrAppend(&text, ", recent enqueue at [", MomentText(now_.queued_ms), "]");
+  if (now_.status == ManualCompactStatus::kRunning)
+    absl::StrAppend(&text, ", recent start at [", MomentText(now_.begun_ms), "], step ",
+                    now_.steps);
   return text;
 }
 

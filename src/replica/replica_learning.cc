@@ -105,7 +105,7 @@ void Replica::Ship(ShipState ship) {
       replica.ReplyLearn(shipped->token, shipped->response, std::move(*encoded));
     });
   };
-  MaintainIn(host_->env.bulk_pool(directory_), std::move(work), std::move(then));
+  work_.MaintainInBulkPool(std::move(work), std::move(then));
 }
 
 // Fencing would cost the group a member that serves well: it has applied, or holds in its prepare
@@ -113,7 +113,7 @@ void Replica::Ship(ShipState ship) {
 // which is made here, and the checkpoint behind it, and learners, who get checkpoints from now on. It
 // goes when that is durable.
 void Replica::OnLogDamaged(const absl::Status& status) {
-  if (is_closed_) return;
+  if (office_.IsClosed()) return;
   LOG(ERROR) << Tag() << " a part of the log can't be read, checkpoints take its place: " << status;
   host_->disks->watch->OnIoError(log_disk_, absl::StrCat("log read: ", status.ToString()));
   log_damaged_through_ = core_->marks().last_prepared;
@@ -127,8 +127,7 @@ void Replica::OnLogDamaged(const absl::Status& status) {
 // which ballot this replica was a member.
 void Replica::WriteBehindDamage() {
   if (core_->marks().last_prepared > log_damaged_through_) return;
-  if (core_->WriteGate() == ErrorCode::kOk)
-    Step(ClientWrite{next_token_++, {Update{.code = WriteCode::kEmpty}}});
+  if (core_->WriteGate() == ErrorCode::kOk) WriteNothing();
   After(kCheckpointAgain, [](Replica& replica) { replica.WriteBehindDamage(); });
 }
 
@@ -193,7 +192,8 @@ void Replica::FlushForLearner(uint64_t serial) {
            [this, serial](const absl::Status& status) {
              if (IsRefusal(status)) {
                OnNoSpace("a flush", status);
-               return After(kNoSpacePause, [serial](Replica& r) { r.FlushForLearner(serial); });
+               return After(DiskWork::kNoSpacePause,
+                            [serial](Replica& r) { r.FlushForLearner(serial); });
              }
              if (status.ok()) return FinishLearnerWork(serial, LearnerWorkDone::Result::kDone);
              LOG(ERROR) << Tag() << " flush: " << status;
@@ -211,10 +211,8 @@ FetchPlan Replica::PlanOf(const LearnResponse& response) {
           .target_directory = LearnPathOf(directory_),
           .target_disk_tag = host_->disks->layout.data_directories[disk_].tag,
           .pool_path = directory_,
-          .in_pool =
-              [this](PoolWork work, Then then) {
-                RunIn(host_->env.bulk_pool(directory_), std::move(work), std::move(then));
-              },
+          .in_pool = [this](PoolWork work,
+                            Then then) { work_.InBulkPool(std::move(work), std::move(then)); },
           .generation = host_->options.peer_generation,
           .pace =
               [host = host_, disk = disk_](uint64_t bytes) {
@@ -325,8 +323,7 @@ void Replica::CopyLog(LearnerWork work) {
 void Replica::ReadLog(uint64_t serial) {
   CHECK(learned_files_ != nullptr) << "they are read behind their copy only";
   auto piece = std::make_shared<LearnedFiles::Piece>();
-  RunIn(
-      host_->env.bulk_pool(directory_),
+  work_.InBulkPool(
       [files = learned_files_, piece]() -> absl::Status {
         ASSIGN_OR_RETURN(*piece, files->Next());
         return absl::OkStatus();
@@ -376,14 +373,14 @@ void Replica::Discard(uint64_t serial) {
 
 void Replica::ExchangeEngine(uint64_t serial, Decree expected, PoolWork exchange) {
   if (holds_ > 0)  // .init-info may be about to be stored
-    return After(kNoSpacePause,
+    return After(DiskWork::kNoSpacePause,
                  [serial, expected, exchange = std::move(exchange)](Replica& replica) mutable {
                    replica.ExchangeEngine(serial, expected, std::move(exchange));
                  });
   ++holds_;
   scans_.Clear();
-  EndCounting();
-  WhenQuiet([this, serial, expected, exchange = std::move(exchange)]() mutable {
+  verifying_.EndCounting();
+  work_.WhenQuiet([this, serial, expected, exchange = std::move(exchange)]() mutable {
     InitInfo info = info_;
     info.is_learner = true;
     info.durable = std::min(info.durable, expected);
@@ -396,7 +393,7 @@ void Replica::ExchangeEngine(uint64_t serial, Decree expected, PoolWork exchange
     };
     auto state = std::make_shared<Exchange>(
         Exchange{.old = std::move(engine_), .install = std::move(exchange)});
-    InPoolOnceThereIsRoom(
+    work_.InPoolOnceThereIsRoom(
         std::make_shared<PoolWork>([this, info, expected, state]() -> absl::Status {
           if (state->old != nullptr) {
             RETURN_IF_ERROR(StoreInitInfo(host_->env.files(), directory_, info));
@@ -422,7 +419,7 @@ void Replica::ExchangeEngine(uint64_t serial, Decree expected, PoolWork exchange
 void Replica::OnExchanged(uint64_t serial, const InitInfo& info, std::shared_ptr<Engine> engine,
                           const absl::Status& status) {
   source_.Forget();
-  if (is_closed_) {
+  if (office_.IsClosed()) {
     engine_ = std::move(engine);  // for Close, which waits for this
     return;
   }

@@ -1,4 +1,4 @@
-// A replica's work in the disk's pool: checkpoints, flushes, what waits for space, and the end.
+// A replica's checkpoints, its cache after a restart, and its end.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <utility>
@@ -24,99 +24,16 @@ void KeepHotReads(FileSystem& files, const std::string& directory,
 
 }  // namespace
 
-// ---- disk work ----
-
-void Replica::InPool(PoolWork work, Then then) { RunIn(pool(), std::move(work), std::move(then)); }
-
-void Replica::RunIn(DiskPool& pool, PoolWork work, Then then) {
-  ++pool_jobs_;
-  // The job holds the replica: it must not go while the disk works for it.
-  pool.Submit(
-      [self = shared_from_this(), work = std::move(work), then = std::move(then)]() mutable {
-        absl::Status status = work();
-        work = nullptr;  // lets go of the engine here, not on the strand
-        StrandPtr strand = self->strand_;
-        strand->Post(
-            [self = std::move(self), status = std::move(status), then = std::move(then)]() mutable {
-              --self->pool_jobs_;
-              then(std::move(status));
-              self->CheckQuiet();
-            });
-      });
-}
-
-void Replica::InPoolOnceThereIsRoom(std::shared_ptr<PoolWork> work, Then then) {
-  InPool([work] { return (*work)(); },
-         [this, work, then = std::move(then)](const absl::Status& status) mutable {
-           if (!IsRefusal(status)) return then(status);
-           if (is_closed_) return;
-           OnNoSpace("the replica's state", status);
-           After(kNoSpacePause, [work, then = std::move(then)](Replica& replica) mutable {
-             replica.InPoolOnceThereIsRoom(work, std::move(then));
-           });
-         });
-}
-
-void Replica::OnNoSpace(std::string_view what, const absl::Status& status) {
-  LOG_EVERY_N(WARNING, 20) << Tag() << " no " << NameOf(WantOf(status)) << " for " << what
-                           << ", tried again: " << status;
-  host_->disks->watch->OnNoSpace(disk_, status);
-}
-
-void Replica::After(absl::Duration delay, absl::AnyInvocable<void(Replica&)> task) {
-  strand_->PostAfter(delay, [self = weak_from_this(), task = std::move(task)]() mutable {
-    const auto replica = self.lock();
-    if (replica != nullptr && !replica->is_closed_) task(*replica);
-  });
-}
-
-void Replica::Maintain(EngineWork work, Then then) {
-  MaintainIn(host_->env.flush_pool(directory_), std::move(work), std::move(then));
-}
-
-void Replica::MaintainIn(DiskPool& pool, EngineWork work, Then then) {
-  maintenance_.push_back({pool, std::move(work), std::move(then)});
-  StartMaintenance();
-}
-
-void Replica::StartMaintenance() {
-  if (is_maintaining_ || maintenance_.empty() || !when_quiet_.empty() || engine_ == nullptr) return;
-  is_maintaining_ = true;
-  Maintenance next = std::move(maintenance_.front());
-  maintenance_.pop_front();
-  RunIn(
-      next.pool,
-      [engine = engine_, work = std::move(next.work)]() mutable { return work(*engine); },
-      [this, then = std::move(next.then)](const absl::Status& status) mutable {
-        is_maintaining_ = false;
-        then(status);
-        StartMaintenance();
-      });
-}
-
-void Replica::WhenQuiet(absl::AnyInvocable<void()> then) {
-  when_quiet_.push_back(std::move(then));
-  HurryCompaction();
-  CheckQuiet();
-}
-
-void Replica::CheckQuiet() {
-  while (!when_quiet_.empty() && pool_jobs_ == 0 && appends_under_way_ == 0 && applies_->IsIdle()) {
-    absl::AnyInvocable<void()> then = std::move(when_quiet_.front());
-    when_quiet_.pop_front();
-    then();
-  }
-  if (!is_closed_) StartMaintenance();
-}
+// ---- checkpoints ----
 
 void Replica::ScheduleCheckpoint(absl::Duration delay) {
   if (checkpoint_timer_ != kNoTimer) strand_->Cancel(checkpoint_timer_);
   checkpoint_timer_ = strand_->PostAfter(delay, [self = weak_from_this()] {
     const auto replica = self.lock();
-    if (replica == nullptr || replica->is_closed_) return;
+    if (replica == nullptr || replica->office_.IsClosed()) return;
     replica->checkpoint_timer_ = kNoTimer;
     replica->CheckpointIfNeeded();
-    replica->ConsiderVerification();
+    replica->verifying_.Consider();
     replica->ScheduleCheckpoint(replica->host_->options.checkpoint_interval);
   });
 }
@@ -134,12 +51,11 @@ void Replica::WatchReplay() {
 
 void Replica::CheckpointNow() {
   CHECK_ON_STRAND(strand_);
-  if (!is_closed_) CheckpointIfNeeded();
+  if (!office_.IsClosed()) CheckpointIfNeeded();
 }
 
 void Replica::CheckpointIfNeeded() {
-  const PartitionStatus role = core_->role();
-  if (role != PartitionStatus::kPrimary && role != PartitionStatus::kSecondary) return;
+  if (!office_.IsMember()) return;
   if (holds_ > 0 || is_checkpointing_) return;
   // Without a new write too the log may go: whom it was kept for is gone, or too long away.
   if (engine_->last_applied() <= engine_->last_durable())
@@ -165,7 +81,7 @@ void Replica::CheckpointIfNeeded() {
 
 void Replica::FlushReplayed(std::shared_ptr<void> until_flushed) {
   CHECK_ON_STRAND(strand_);
-  if (is_closed_) return;
+  if (office_.IsClosed()) return;
   Maintain([](Engine& engine) { return engine.Flush(); },
            [this, until_flushed = std::move(until_flushed)](const absl::Status& status) {
              // A disk that is full or broken is told of by the next checkpoint.
@@ -189,7 +105,7 @@ void Replica::WarmFromHotReads() {
 }
 
 void Replica::WarmCache(std::shared_ptr<const std::vector<std::string>> keys, size_t from) {
-  if (is_closed_ || from >= keys->size()) return;
+  if (office_.IsClosed() || from >= keys->size()) return;
   After(kWarmPause, [keys = std::move(keys), from](Replica& replica) {
     if (replica.engine_ == nullptr) return;
     const size_t end = std::min(keys->size(), from + kWarmedAtOnce);
@@ -208,7 +124,7 @@ void Replica::WarmCache(std::shared_ptr<const std::vector<std::string>> keys, si
 void Replica::OnDurable(Decree decree) {
   // An apply in the pool may have reached the engine and not the core.
   Step(DurableAdvanced{std::min(decree, core_->marks().last_applied)});
-  if (!is_closed_) DropUnneededLog(decree);
+  if (!office_.IsClosed()) DropUnneededLog(decree);
 }
 
 void Replica::DropUnneededLog(Decree durable) {
@@ -232,9 +148,7 @@ void Replica::DropUnneededLog(Decree durable) {
 
 void Replica::StepDown() {
   CHECK_ON_STRAND(strand_);
-  const bool is_primary_of_others =
-      core_->role() == PartitionStatus::kPrimary && !core_->configuration().secondaries.empty();
-  if (is_closed_ || has_stepped_down_ || !is_primary_of_others) return;
+  if (office_.IsClosed() || has_stepped_down_ || !office_.IsPrimaryOfOthers()) return;
   has_stepped_down_ = true;
   Step(ProposalReceived{{.info = core_->app(),
                          .config = core_->configuration(),
@@ -244,22 +158,19 @@ void Replica::StepDown() {
 
 bool Replica::HoldsOffice() const {
   CHECK_ON_STRAND(strand_);
-  if (is_closed_ || !HoldsLease()) return false;
-  return core_->IsReconfiguring() || (core_->role() == PartitionStatus::kPrimary &&
-                                      !core_->configuration().secondaries.empty());
+  return office_.IsHeld();
 }
 
 void Replica::Close(CloseMode mode, absl::AnyInvocable<void(absl::Status)> done) {
   CHECK_ON_STRAND(strand_);
-  is_closed_ = true;
+  office_.Close();
   on_close_ = nullptr;
   if (wakeup_timer_ != kNoTimer) strand_->Cancel(wakeup_timer_);
   if (checkpoint_timer_ != kNoTimer) strand_->Cancel(checkpoint_timer_);
   if (fetcher_ != nullptr) fetcher_->Cancel();
   effects_.clear();
-  maintenance_.clear();
-  HurryCompaction();
-  compaction_.place = nullptr;
+  work_.Close();
+  compaction_.Close();
   applies_->Abandon();
   // Whether those that the core has were committed is not known here.
   for (auto& [token, write] : clients_)
@@ -269,19 +180,16 @@ void Replica::Close(CloseMode mode, absl::AnyInvocable<void(absl::Status)> done)
   clients_.clear();
   held_.Refuse();
   scans_.Clear();
-  EndCounting();
-  verification_ = nullptr;
-  verification_place_ = nullptr;
+  verifying_.Close();
   host_->verifications->NotPrimaryAnyMore(pid_);
   if (scan_timer_ != kNoTimer) strand_->Cancel(scan_timer_);
   // A primary goes on without a member that refuses; for one that is silent its writes would wait.
   for (auto& [token, responder] : std::exchange(peers_, {}))
     responder.Reply(ErrorCode::kInvalidState);
   source_.KeepOnly({});
-  when_quiet_.clear();
   // First the log: what waits there for space must not be waited for.
   log_->Drain([self = shared_from_this(), mode, done = std::move(done)]() mutable {
-    self->WhenQuiet([self = self.get(), mode, done = std::move(done)]() mutable {
+    self->work_.WhenQuiet([self = self.get(), mode, done = std::move(done)]() mutable {
       self->FinishClose(mode, std::move(done));
     });
   });

@@ -130,7 +130,7 @@ void Replica::Read(ReadCode code, ClientRequest request, Instant deadline, Admis
   ClientAnswer& responder = request.responder;
   if (!Settings().Owns(pid_.index, request.header.partition_hash) && code != ReadCode::kScan)
     return responder.Reply(ErrorCode::kParentPartitionMisused);
-  if (!MayServe()) return responder.Reply(ErrorCode::kInvalidState);
+  if (!office_.MayServe()) return responder.Reply(ErrorCode::kInvalidState);
   if (admission == Admission::kAsked) {
     const std::optional<absl::Duration> pause = AdmitRead(request);
     if (!pause) return;
@@ -416,7 +416,7 @@ void Replica::ScheduleScanSweep() {
   if (scan_timer_ != kNoTimer || scans_.size() == 0) return;
   scan_timer_ = strand_->PostAfter(ScannerTable::kLifetime, [self = weak_from_this()] {
     const auto replica = self.lock();
-    if (replica == nullptr || replica->is_closed_) return;
+    if (replica == nullptr || replica->office_.IsClosed()) return;
     replica->scan_timer_ = kNoTimer;
     replica->scans_.DropUnused(replica->host_->env.clock().Now());
     replica->ScheduleScanSweep();

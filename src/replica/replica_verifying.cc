@@ -1,6 +1,6 @@
-// A replica's part in verifications: as the primary that coordinates one, and as a member that is
-// counted (verification.h).
 // SPDX-License-Identifier: Apache-2.0
+#include "replica/replica_verifying.h"
+
 #include <absl/strings/escaping.h>
 
 #include <algorithm>
@@ -8,10 +8,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
-#include "replica/replica.h"
 #include "rpc/thrift_codec.h"
-#include "verification/content_count.h"
-#include "verification/verification.h"
 
 namespace arion {
 namespace {
@@ -28,21 +25,28 @@ std::string ContentText(int64_t records, int64_t sum) {
 
 }  // namespace
 
+ReplicaVerifying::ReplicaVerifying(std::shared_ptr<const ReplicaHost> host, PartitionId pid,
+                                   size_t disk, const ReplicaCore& core,
+                                   const ReplicaOffice& office, DiskWork& work, ApplyQueue& applies,
+                                   const std::shared_ptr<Engine>& engine, Hooks hooks)
+    : host_(std::move(host)),
+      pid_(pid),
+      disk_(disk),
+      core_(core),
+      office_(office),
+      work_(work),
+      applies_(applies),
+      engine_(engine),
+      hooks_(std::move(hooks)) {}
+
 // ---- a member ----
 
-void Replica::CountContent(const CountContentRequest& request, Responder responder) {
-  CHECK_ON_STRAND(strand_);
-  responder.Reply(ErrorCode::kOk, EncodeWrapped(CountContent(request)));
-}
-
-CountContentResponse Replica::CountContent(const CountContentRequest& request) {
+CountContentResponse ReplicaVerifying::Count(const CountContentRequest& request) {
   const auto refused = [](std::string why) {
     return CountContentResponse{.state = CountState::kRefused, .why = std::move(why), .ranges = {}};
   };
-  const PartitionStatus role = core_->role();
-  const bool is_member = role == PartitionStatus::kPrimary || role == PartitionStatus::kSecondary;
-  if (is_closed_ || engine_ == nullptr || !is_member || request.ballot != core_->ballot() ||
-      request.primary != core_->primary())
+  if (office_.IsClosed() || engine_ == nullptr || !office_.IsMember() ||
+      request.ballot != core_.ballot() || request.primary != core_.primary())
     return {.err = ErrorCode::kInvalidState, .ranges = {}};
   const bool is_known = counting_ != nullptr && counting_->request().run == request.run;
   if (request.verdict) return is_known ? HearVerdict(request) : refused("it was not counted");
@@ -57,8 +61,8 @@ CountContentResponse Replica::CountContent(const CountContentRequest& request) {
   return counting_->Answer();
 }
 
-void Replica::BeginCounting(const CountContentRequest& request) {
-  const AppInfo& app = core_->app();
+void ReplicaVerifying::BeginCounting(const CountContentRequest& request) {
+  const AppInfo& app = core_.app();
   const ContentChecksum::Terms terms{
       .expires_after = static_cast<uint32_t>(
           request.now + std::clamp(request.margin, ContentCount::kMarginSecondsMin,
@@ -68,27 +72,25 @@ void Replica::BeginCounting(const CountContentRequest& request) {
   counting_ = std::make_shared<ContentCount>(
       request, terms, static_cast<int64_t>(engine_->size_bytes()),
       ContentCount::Hooks{
-          .view_at = [this](Decree decree, auto take) { applies_->ViewAt(decree, engine_, take); },
+          .view_at = [this](Decree decree, auto take) { applies_.ViewAt(decree, engine_, take); },
           .in_pool =
-              [this](PoolWork work, Then then) {
-                RunIn(host_->env.bulk_pool(directory_), std::move(work), std::move(then));
+              [this](DiskWork::PoolWork work, DiskWork::Then then) {
+                work_.InBulkPool(std::move(work), std::move(then));
               },
           .pace =
               [this](uint64_t bytes) {
                 return host_->verifying->Take(disk_, bytes, host_->env.clock().Now());
               },
-          .after =
-              [this](absl::Duration delay, absl::AnyInvocable<void()> then) {
-                After(delay, [then = std::move(then)](Replica&) mutable { then(); });
-              },
+          .after = [this](absl::Duration delay,
+                          absl::AnyInvocable<void()> then) { work_.After(delay, std::move(then)); },
           .now = [this] { return host_->env.clock().Now(); },
           .wall_seconds = [this] { return int64_t{ExpiryNow(host_->env.clock())}; },
-          .may_read = [this] { return engine_ != nullptr && when_quiet_.empty(); }});
+          .may_read = [this] { return engine_ != nullptr && !work_.IsQuietAwaited(); }});
   counting_->Start();
 }
 
 // Its own count tells it, nobody else.
-CountContentResponse Replica::HearVerdict(const CountContentRequest& request) {
+CountContentResponse ReplicaVerifying::HearVerdict(const CountContentRequest& request) {
   ContentCount& count = *counting_;
   const bool differs = count.state() == CountState::kDone &&
                        request.verdict == ContentVerdictKind::kMajority && request.records &&
@@ -101,70 +103,67 @@ CountContentResponse Replica::HearVerdict(const CountContentRequest& request) {
         " differs from the majority's: ", ContentText(answer.records, answer.sum),
         "; theirs: ", ContentText(*request.records, *request.sum), " (verify_replicas)");
     host_->verifications->set_aside().Add();
-    After(absl::ZeroDuration(), [why](Replica& replica) { replica.Fence(why); });
+    work_.After(absl::ZeroDuration(), [this, why] { hooks_.fence(why); });
   }
   counting_ = nullptr;
   return answer;
 }
 
-void Replica::EndCounting() {
+void ReplicaVerifying::EndCounting() {
   counting_ = nullptr;
-  applies_->ForgetView();
+  applies_.ForgetView();
 }
 
 // ---- the primary ----
 
-std::optional<Verification::Group> Replica::GroupToVerify() const {
-  if (is_closed_ || core_->role() != PartitionStatus::kPrimary || core_->IsReconfiguring() ||
-      !HoldsLease())
+std::optional<Verification::Group> ReplicaVerifying::Group() const {
+  if (office_.IsClosed() || core_.role() != PartitionStatus::kPrimary || core_.IsReconfiguring() ||
+      !office_.HoldsLease())
     return std::nullopt;
-  Verification::Group group{.ballot = core_->ballot(),
+  Verification::Group group{.ballot = core_.ballot(),
                             .members = {host_->self},
-                            .last_prepared = core_->marks().last_prepared};
-  for (const Endpoint member : core_->configuration().secondaries) group.members.push_back(member);
+                            .last_prepared = core_.marks().last_prepared};
+  for (const Endpoint member : core_.configuration().secondaries) group.members.push_back(member);
   return group;
 }
 
-void Replica::VerifyReplicas(const VerifyReplicasRequest& request, Responder responder) {
-  CHECK_ON_STRAND(strand_);
+VerifyReplicasResponse ReplicaVerifying::Answer(const VerifyReplicasRequest& request) {
   VerifyReplicasResponse response = host_->verifications->Last(pid_);
   if (request.action == VerifyAction::kStart) {
-    if (GroupToVerify()) {
+    if (Group()) {
       VerifyNow();
     } else {
       response.err = ErrorCode::kInvalidState;
       response.hint = "this server is not its primary now";
     }
   }
-  if (verification_is_wanted_) {
+  if (is_wanted_) {
     response.state = VerificationState::kRunning;
     response.percent = verification_ == nullptr ? 0 : verification_->percent();
   }
-  responder.Reply(ErrorCode::kOk, EncodeWrapped(response));
+  return response;
 }
 
-// About once in an interval, and again soon where it could not be done.
-void Replica::ConsiderVerification() {
+void ReplicaVerifying::Consider() {
   const int64_t interval = host_->verifications->interval_seconds();
   if (interval <= 0) return;
   const int64_t turn = VerificationInterval(pid_, UnixMillis() / 1000, interval);
-  const bool is_first_look = !verified_turn_;
-  if (verified_turn_ == turn) return;
-  verified_turn_ = turn;
-  if (!is_first_look && GroupToVerify()) VerifyNow();
+  const bool is_first_look = !looked_turn_;
+  if (looked_turn_ == turn) return;
+  looked_turn_ = turn;
+  if (!is_first_look && Group()) VerifyNow();
 }
 
-void Replica::VerifyNow() {
-  if (std::exchange(verification_is_wanted_, true)) return;
-  BeginVerification();
+void ReplicaVerifying::VerifyNow() {
+  if (std::exchange(is_wanted_, true)) return;
+  Begin();
 }
 
-void Replica::BeginVerification() {
-  verification_place_ = host_->verifications->TryTake();
-  if (verification_place_ == nullptr)
-    return After(kLookForRoom, [](Replica& r) { r.BeginVerification(); });
+void ReplicaVerifying::Begin() {
+  place_ = host_->verifications->TryTake();
+  if (place_ == nullptr) return work_.After(kLookForRoom, [this] { Begin(); });
   const auto run = static_cast<int64_t>(host_->env.random().Next() >> 2);
-  if (const auto& envs = core_->app().envs;
+  if (const auto& envs = core_.app().envs;
       envs.contains(kCompactionRules) && !envs.at(kCompactionRules).empty()) {
     return OnVerified({.state = VerificationState::kDone,
                        .run = run,
@@ -177,27 +176,25 @@ void Replica::BeginVerification() {
   verification_ = std::make_shared<Verification>(
       pid_, run,
       Verification::Hooks{
-          .group = [this] { return GroupToVerify(); },
+          .group = [this] { return Group(); },
           .ask = [this](Endpoint member, const CountContentRequest& request,
                         auto answered) { AskForCount(member, request, std::move(answered)); },
           .write_nothing =
               [this] {
-                if (core_->WriteGate() == ErrorCode::kOk && SpaceGate() == ErrorCode::kOk)
-                  Step(ClientWrite{next_token_++, {Update{.code = WriteCode::kEmpty}}});
+                if (core_.WriteGate() == ErrorCode::kOk && office_.SpaceGate() == ErrorCode::kOk)
+                  hooks_.write_nothing();
               },
           .now = [this] { return host_->env.clock().Now(); },
           .wall_seconds = [this] { return int64_t{ExpiryNow(host_->env.clock())}; },
-          .margin_seconds = [this] { return VerificationMarginSeconds(); },
-          .after =
-              [this](absl::Duration delay, absl::AnyInvocable<void()> then) {
-                After(delay, [then = std::move(then)](Replica&) mutable { then(); });
-              },
+          .margin_seconds = [this] { return MarginSeconds(); },
+          .after = [this](absl::Duration delay,
+                          absl::AnyInvocable<void()> then) { work_.After(delay, std::move(then)); },
           .done = [this](VerifyReplicasResponse result) { OnVerified(std::move(result)); }});
   verification_->Start();
 }
 
 // Several times what the configured rate would take, for copies yield to clients.
-int64_t Replica::VerificationMarginSeconds() const {
+int64_t ReplicaVerifying::MarginSeconds() const {
   constexpr uint64_t kUsualRate = 20 << 20;
   constexpr uint64_t kTimes = 10;
   const uint64_t limit = host_->options.verify_limits.disk;
@@ -206,24 +203,24 @@ int64_t Replica::VerificationMarginSeconds() const {
   return ContentCount::kMarginSecondsMin + static_cast<int64_t>(size / rate * kTimes);
 }
 
-void Replica::AskForCount(Endpoint member, const CountContentRequest& request,
-                          Verification::Hooks::Answered answered) {
+void ReplicaVerifying::AskForCount(Endpoint member, const CountContentRequest& request,
+                                   Verification::Hooks::Answered answered) {
   if (member == host_->self)
-    return After(absl::ZeroDuration(), [request, answered = std::move(answered)](Replica& replica) {
-      answered(ErrorCode::kOk, replica.CountContent(request));
+    return work_.After(absl::ZeroDuration(), [this, request, answered = std::move(answered)] {
+      answered(ErrorCode::kOk, Count(request));
     });
-  Call(member, kRpcCountContent, EncodeWrapped(request, host_->options.peer_generation),
-       kAskTimeout, [answered = std::move(answered)](Replica&, const RpcResult& result) {
-         if (result.error != ErrorCode::kOk) return answered(result.error, {});
-         auto response = DecodeWrapped<CountContentResponse>(result.body);
-         if (!response.ok()) return answered(ErrorCode::kInvalidData, {});
-         answered(ErrorCode::kOk, *std::move(response));
-       });
+  hooks_.call(member, kRpcCountContent, EncodeWrapped(request, host_->options.peer_generation),
+              kAskTimeout, [answered = std::move(answered)](const RpcResult& result) {
+                if (result.error != ErrorCode::kOk) return answered(result.error, {});
+                auto response = DecodeWrapped<CountContentResponse>(result.body);
+                if (!response.ok()) return answered(ErrorCode::kInvalidData, {});
+                answered(ErrorCode::kOk, *std::move(response));
+              });
 }
 
-void Replica::OnVerified(VerifyReplicasResponse result) {
-  result.ended_ms = UnixMillis();
-  const std::string what = absl::StrCat(Tag(), " verified at decree ", result.decree.value(), ": ");
+void ReplicaVerifying::LogResult(const VerifyReplicasResponse& result) const {
+  const std::string what =
+      absl::StrCat(hooks_.tag(), " verified at decree ", result.decree.value(), ": ");
   switch (result.verdict) {
     case ContentVerdictKind::kEqual:
       LOG(INFO) << what << "all " << result.members.size() << " copies are equal, "
@@ -244,19 +241,29 @@ void Replica::OnVerified(VerifyReplicasResponse result) {
       LOG_IF(ERROR, result.verdict == ContentVerdictKind::kUndecided)
           << what << "no majority agrees: nobody is set aside, a person decides";
   }
+}
+
+void ReplicaVerifying::OnVerified(VerifyReplicasResponse result) {
+  result.ended_ms = UnixMillis();
+  LogResult(result);
   host_->verifications->Ended(pid_, result);
   host_->compactions->Changed();  // what is reported did
-  verification_is_wanted_ = false;
-  verification_place_ = nullptr;
+  is_wanted_ = false;
+  place_ = nullptr;
   const bool may_pass = result.members.size() > 1 || result.members.empty();
   if (result.verdict != ContentVerdictKind::kUnverified || !may_pass ||
-      host_->verifications->interval_seconds() <= 0 ||
-      std::exchange(is_verification_planned_, true))
+      host_->verifications->interval_seconds() <= 0 || std::exchange(is_planned_, true))
     return;
-  After(kTryUnverifiedAgain, [](Replica& r) {
-    r.is_verification_planned_ = false;
-    if (r.GroupToVerify()) r.VerifyNow();
+  work_.After(kTryUnverifiedAgain, [this] {
+    is_planned_ = false;
+    if (Group()) VerifyNow();
   });
+}
+
+void ReplicaVerifying::Close() {
+  EndCounting();
+  verification_ = nullptr;
+  place_ = nullptr;
 }
 
 }  // namespace arion

@@ -36,7 +36,7 @@ void Replica::Write(WriteCode code, InboundRequest request, RequestTimes times) 
 void Replica::Write(WriteCode code, ClientRequest request, Instant deadline, Admission admission) {
   if (IsTooLate(deadline)) return request.responder.Drop();
   const auto refuse = [&](ErrorCode error) { request.responder.Reply(error); };
-  if (is_closed_) return refuse(ErrorCode::kInvalidState);
+  if (office_.IsClosed()) return refuse(ErrorCode::kInvalidState);
   if (IsDenied(request, &DenyRule::writes)) return;
   const uint64_t bytes_max = host_->options.max_allowed_write_bytes;
   if (bytes_max != 0 && request.body.size() > bytes_max) {
@@ -54,7 +54,7 @@ void Replica::Write(WriteCode code, ClientRequest request, Instant deadline, Adm
                 [code, deadline, admission](Replica& replica, ClientRequest held) {
                   replica.Write(code, std::move(held), deadline, admission);
                 });
-  if (const ErrorCode space = SpaceGate(); space != ErrorCode::kOk) return refuse(space);
+  if (const ErrorCode space = office_.SpaceGate(); space != ErrorCode::kOk) return refuse(space);
   if (gate != ErrorCode::kOk) return refuse(gate);
   if (IsOverQuota(code, request.body.size())) return refuse(ErrorCode::kDiskInsufficient);
   if (admission == Admission::kAsked) {
@@ -103,12 +103,12 @@ void Replica::BeginWrites() {
   if (is_beginning_writes_) return;
   is_beginning_writes_ = true;
   if (!at_barrier_.empty() &&
-      (!MayBePrimaryAgain() || ReadGate(ReadKind::kPrimaryOnly) == ErrorCode::kOk)) {
+      (!office_.MayBePrimaryAgain() || ReadGate(ReadKind::kPrimaryOnly) == ErrorCode::kOk)) {
     for (const ClientToken token : std::exchange(at_barrier_, {}))
       if (const auto it = clients_.find(token); it != clients_.end())
         LookAndDecide(token, it->second);
   }
-  while (!is_closed_) {
+  while (!office_.IsClosed()) {
     const std::optional<WriteOrder::Token> token = write_order_.TakeReady();
     if (!token) break;
     const auto it = clients_.find(*token);
@@ -116,13 +116,6 @@ void Replica::BeginWrites() {
     BeginWrite(*token, it->second);
   }
   is_beginning_writes_ = false;
-}
-
-bool Replica::MayBePrimaryAgain() const {
-  if (!HoldsLease()) return false;
-  return core_->role() == PartitionStatus::kPrimary ||
-         (core_->role() == PartitionStatus::kInactive &&
-          core_->inactivity() == Inactivity::kTransient);
 }
 
 void Replica::BeginWrite(ClientToken token, ClientWriteUnderWay& write) {
@@ -139,7 +132,7 @@ void Replica::DropWrite(ClientToken token, ClientWriteUnderWay& write) {
 
 void Replica::LookAndDecide(ClientToken token, ClientWriteUnderWay& write) {
   if (const ErrorCode gate = ReadGate(ReadKind::kPrimaryOnly); gate != ErrorCode::kOk) {
-    if (!MayBePrimaryAgain()) return FinishWrite(token, gate, {});
+    if (!office_.MayBePrimaryAgain()) return FinishWrite(token, gate, {});
     write.phase = ClientWriteUnderWay::Phase::kBarrier;
     at_barrier_.push_back(token);
     return;

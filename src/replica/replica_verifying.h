@@ -1,0 +1,93 @@
+// ReplicaVerifying: one replica's part in verifications (verification/verification.h): as the
+// primary that coordinates one, and as a member whose content is counted.
+//
+// Shapes    A primary looks about once in an interval, by Consider, or when a tool asks; one at a
+//           time, and as many of a server as its VerificationBook lets run. A member counts what it
+//           is asked for, one at a time: a newer question ends the former count.
+// Threads   Strand-bound; content is counted in the bulk pool.
+// Lifetime  A part of a replica, beside what it is given, which outlives it.
+// Promises  replica_verifying/V1  A member is fenced by its own count alone: where that is done and
+//               differs from what a majority has.
+//           replica_verifying/V2  After EndCounting nothing here holds a view of the engine.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/functional/any_invocable.h>
+#include <absl/time/time.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "messages/verification_messages.h"
+#include "pacifica/replica_core.h"
+#include "replica/apply_queue.h"
+#include "replica/disk_work.h"
+#include "replica/replica_host.h"
+#include "replica/replica_office.h"
+#include "verification/content_count.h"
+#include "verification/verification.h"
+
+namespace arion {
+
+class ReplicaVerifying {
+ public:
+  struct Hooks {
+    // Of another server; `on_result` on the strand, unless the replica is gone.
+    std::function<void(Endpoint to, const char* name, std::string body, absl::Duration timeout,
+                       absl::AnyInvocable<void(RpcResult)> on_result)>
+        call;
+    std::function<void()> write_nothing;  // an empty write
+    std::function<void(const std::string& why)> fence;
+    std::function<std::string()> tag;  // for the log
+  };
+  // `disk`: of the data. `engine`: the owner's; null while it is exchanged.
+  ReplicaVerifying(std::shared_ptr<const ReplicaHost> host, PartitionId pid, size_t disk,
+                   const ReplicaCore& core, const ReplicaOffice& office, DiskWork& work,
+                   ApplyQueue& applies, const std::shared_ptr<Engine>& engine, Hooks hooks);
+
+  // ---- a member ----
+  CountContentResponse Count(const CountContentRequest& request);
+  // Its view goes before the engine does.
+  void EndCounting();
+
+  // ---- the primary ----
+  VerifyReplicasResponse Answer(const VerifyReplicasRequest& request);
+  // About once in an interval, and again soon where it could not be done.
+  void Consider();
+
+  void Close();
+
+ private:
+  void BeginCounting(const CountContentRequest& request);
+  CountContentResponse HearVerdict(const CountContentRequest& request);
+  std::optional<Verification::Group> Group() const;
+  void VerifyNow();
+  void Begin();
+  int64_t MarginSeconds() const;
+  void AskForCount(Endpoint member, const CountContentRequest& request,
+                   Verification::Hooks::Answered answered);
+  void OnVerified(VerifyReplicasResponse result);
+  void LogResult(const VerifyReplicasResponse& result) const;
+  int64_t UnixMillis() const { return AgreedWallMicros(host_->env.clock()) / 1000; }
+
+  const std::shared_ptr<const ReplicaHost> host_;
+  const PartitionId pid_;
+  const size_t disk_;
+  const ReplicaCore& core_;
+  const ReplicaOffice& office_;
+  DiskWork& work_;
+  ApplyQueue& applies_;
+  const std::shared_ptr<Engine>& engine_;
+  const Hooks hooks_;
+  std::shared_ptr<ContentCount> counting_;      // null: no primary wants it
+  std::shared_ptr<Verification> verification_;  // the last one; null: none yet
+  bool is_wanted_ = false;                      // one waits for its turn, or runs
+  bool is_planned_ = false;                     // by a timer
+  std::shared_ptr<void> place_;                 // among those that run
+  std::optional<int64_t> looked_turn_;          // interval in which it was looked last
+};
+
+}  // namespace arion

@@ -1,0 +1,145 @@
+// A replica's part in verifications by itself; with its server: verification_test.cc,
+// verification_rounds_test.cc. SPDX-License-Identifier: Apache-2.0
+#include "replica/replica_verifying.h"
+
+#include <variant>
+#include <vector>
+
+#include "tests/replica/part_world.h"
+
+namespace arion {
+namespace {
+
+class ReplicaVerifyingTest : public PartWorld {
+ protected:
+  ReplicaVerifyingTest() {
+    CoreOptions options;
+    options.pid = kPart;
+    options.self = host_->self;
+    options.app = {
+        .app_name = "t", .app_id = kPart.app_id, .partition_count = 4, .max_replica_count = 1};
+    core_ = std::make_unique<ReplicaCore>(options, RecoveredState{}, env_.clock().Now());
+    office_.emplace(host_, *core_, engine_, 0, 0, [] { return std::string(); });
+    applies_ = std::make_shared<ApplyQueue>(strand_, ApplyQueue::Hooks{});
+    verifying_.emplace(host_, kPart, 0, *core_, *office_, *work_, *applies_, engine_,
+                       ReplicaVerifying::Hooks{
+                           .call = [](Endpoint, const char*, const std::string&, absl::Duration,
+                                      const auto&) { ADD_FAILURE() << "there is no other member"; },
+                           .write_nothing = [this] { ++empty_writes_; },
+                           .fence = [this](const std::string& why) { fenced_.push_back(why); },
+                           .tag = [] { return std::string("[2.1]"); }});
+  }
+  ~ReplicaVerifyingTest() override {
+    verifying_.reset();
+    office_.reset();
+  }
+
+  // The meta server makes it a primary without others.
+  void MakePrimary() {
+    office_->Connect(host_->lease->term());
+    core_->Step(Connected{}, env_.clock().Now());
+    ConfigurationUpdateRequest proposal{.type = ConfigType::kAssignPrimary, .node = host_->self};
+    proposal.info.app_id = kPart.app_id;
+    proposal.info.max_replica_count = 1;
+    proposal.config.pid = kPart;
+    proposal.config.max_replica_count = 1;
+    const Effects asked = core_->Step(ProposalReceived{proposal}, env_.clock().Now());
+    for (const Envelope& envelope : asked.send)
+      if (const auto* update = std::get_if<SendConfigurationUpdate>(&envelope))
+        core_->Step(ConfigurationUpdateAnswered{.serial = update->serial,
+                                                .response = {.err = ErrorCode::kOk,
+                                                             .config = update->request.config}},
+                    env_.clock().Now());
+    ASSERT_EQ(core_->role(), PartitionStatus::kPrimary);
+  }
+  CountContentRequest Question() const {
+    return {.pid = kPart,
+            .ballot = core_->ballot(),
+            .primary = core_->primary(),
+            .run = 5,
+            .decree = engine_->last_applied(),
+            .now = int64_t{ExpiryNow(env_.clock())},
+            .margin = ContentCount::kMarginSecondsMin};
+  }
+  CountContentResponse Ask(const CountContentRequest& question) {
+    CountContentResponse answer;
+    Do([&] { answer = verifying_->Count(question); });
+    return answer;
+  }
+  VerifyReplicasResponse Tool(VerifyAction action) {
+    VerifyReplicasResponse answer;
+    Do([&] { answer = verifying_->Answer({.pid = kPart, .action = action}); });
+    return answer;
+  }
+
+  std::unique_ptr<ReplicaCore> core_;
+  std::optional<ReplicaOffice> office_;
+  std::shared_ptr<ApplyQueue> applies_;
+  std::optional<ReplicaVerifying> verifying_;
+  int empty_writes_ = 0;
+  std::vector<std::string> fenced_;
+};
+
+TEST_F(ReplicaVerifyingTest, WhoIsNoMemberCountsNothingAndStartsNothing) {
+  EXPECT_EQ(Ask(Question()).err, ErrorCode::kInvalidState);
+  EXPECT_EQ(Tool(VerifyAction::kStart).err, ErrorCode::kInvalidState);
+}
+
+TEST_F(ReplicaVerifyingTest, AMemberCountsUnderItsBallotOnly) {
+  MakePrimary();
+  CountContentRequest question = Question();
+  question.ballot = question.ballot + 1;
+  EXPECT_EQ(Ask(question).err, ErrorCode::kInvalidState);
+  EXPECT_EQ(Ask(Question()).err, ErrorCode::kOk);
+  Run(absl::Minutes(1));
+  EXPECT_EQ(Ask(Question()).state, CountState::kDone);
+}
+
+TEST_F(ReplicaVerifyingTest, AClockFarFromThePrimarysIsRefused) {
+  MakePrimary();
+  CountContentRequest question = Question();
+  question.now += 10 * ContentCount::kClocksApartSeconds;
+  EXPECT_EQ(Ask(question).state, CountState::kRefused);
+}
+
+TEST_F(ReplicaVerifyingTest, OnlyWhoDiffersFromTheMajorityIsFenced) {
+  MakePrimary();
+  CountContentRequest verdict = Question();
+  for (const int64_t records : {0, 1}) {
+    verdict.verdict.reset();
+    Ask(verdict);
+    Run(absl::Minutes(1));
+    const CountContentResponse counted = Ask(verdict);
+    ASSERT_EQ(counted.state, CountState::kDone);
+    verdict.verdict = ContentVerdictKind::kMajority;
+    verdict.records = counted.records + records;
+    verdict.sum = counted.sum;
+    Ask(verdict);
+    Run(absl::Seconds(1));
+    EXPECT_EQ(fenced_.size(), static_cast<size_t>(records));
+    ++verdict.run;
+  }
+}
+
+TEST_F(ReplicaVerifyingTest, APrimaryVerifiesWhenItIsAsked) {
+  MakePrimary();
+  EXPECT_EQ(Tool(VerifyAction::kStart).err, ErrorCode::kOk);
+  Run(absl::Minutes(2));
+  EXPECT_NE(Tool(VerifyAction::kQuery).state, VerificationState::kRunning);
+  EXPECT_TRUE(fenced_.empty());
+}
+
+TEST_F(ReplicaVerifyingTest, NothingIsCountedAfterTheEnd) {
+  MakePrimary();
+  Ask(Question());
+  Do([&] {
+    office_->Close();
+    work_->Close();
+    verifying_->Close();
+  });
+  EXPECT_EQ(Ask(Question()).err, ErrorCode::kInvalidState);
+  Run(absl::Minutes(1));
+}
+
+}  // namespace
+}  // namespace arion
