@@ -55,7 +55,6 @@ Replica::Replica(std::shared_ptr<const ReplicaHost> host, StrandPtr strand, Open
       directory_(opened.directory),
       disk_(opened.disk),
       log_disk_(host_->disks->layout.LogDiskOf(disk_)),
-      server_name_(host_->self.ToString()),
       info_(opened.info),
       engine_(std::move(opened.engine)),
       log_(std::move(opened.log)),
@@ -85,12 +84,34 @@ Replica::Replica(std::shared_ptr<const ReplicaHost> host, StrandPtr strand, Open
               host_->disks->layout.data_directories[disk_].tag),
       log_is_void_(opened.log_is_void),
       stats_(host_->requests->Open(pid_, core_->app().app_name)),
+      partition_{.clock = host_->env.clock(),
+                 .strand = strand_,
+                 .pid = pid_,
+                 .server = host_->self.ToString(),
+                 .stats = stats_,
+                 .office = office_,
+                 .engine = engine_,
+                 .owner = [this] { return std::weak_ptr<void>(weak_from_this()); },
+                 .in_pool = [this](PoolWork work,
+                                   Then then) { work_.InPool(std::move(work), std::move(then)); },
+                 .fence = [this](const std::string& why) { Fence(why); },
+                 .tag = [this] { return Tag(); }},
+      admission_(partition_, {.requests = host_->requests,
+                              .slow = host_->slow_requests,
+                              .foreground = host_->foreground}),
+      reads_(partition_, admission_, host_->env.random()),
+      writes_(partition_, admission_, host_->options.max_allowed_write_bytes,
+              {.new_token = [this] { return next_token_++; },
+               .order = [this](const ClientWrite& write) { Step(write); }}),
       compaction_(host_->env.clock(), pid_, disk_, host_->compactions, work_, engine_,
-                  {.wishes = [this]() -> const CompactionWishes& { return Settings().compaction; },
+                  {.wishes = [this]() -> const CompactionWishes& {
+                     return admission_.Settings().compaction;
+                   },
                    .is_member = [this] { return office_.IsMember(); },
                    .tag = [this] { return Tag(); }}),
       verifying_(
-          host_, pid_, disk_, *core_, office_, work_, *applies_, engine_,
+          host_,
+          pid_, disk_, *core_, office_, work_, *applies_, engine_,
           {.call =
                [this](Endpoint to, const char* name, std::string body, absl::Duration timeout,
                       absl::AnyInvocable<void(RpcResult)> on_result) {
@@ -181,7 +202,8 @@ void Replica::Notify(const Event& event) {
   Step(event);
   if (core_->app_serial() == serial) return;
   compaction_.Consider();
-  if (Settings().compaction.Any()) host_->compactions->Changed();  // what was told of the last one
+  if (admission_.Settings().compaction.Any())
+    host_->compactions->Changed();  // what was told of the last one
 }
 
 void Replica::OnConnected(uint64_t term) {
@@ -237,8 +259,8 @@ void Replica::Drain() {
   is_draining_ = false;
   if (office_.IsClosed()) return;
   ArmWakeup();
-  BeginWrites();
-  ReleaseHeld();
+  writes_.Begin();
+  admission_.ReleaseHeld();
 }
 
 bool Replica::CarryOutFirstSteps(Effects& effects) {
@@ -272,8 +294,8 @@ void Replica::CarryOut(Effects& effects) {
     if (core_->role() != PartitionStatus::kPrimary) host_->verifications->NotPrimaryAnyMore(pid_);
     if (!office_.IsMember()) verifying_.EndCounting();
     if (!office_.MayBePrimaryAgain()) {
-      scans_.Clear();
-      RefuseUndecidedWrites(ErrorCode::kInvalidState);
+      reads_.EndScans();
+      writes_.RefuseUndecided(ErrorCode::kInvalidState);
     }
   }
 
@@ -282,14 +304,14 @@ void Replica::CarryOut(Effects& effects) {
   for (LogAppend& append : effects.append) Append(std::move(append));
   for (Envelope& envelope : effects.send) Send(std::move(envelope));
   for (const MutationPtr& mutation : effects.apply)
-    write_times_.Committed(mutation->decree, last_step_);
+    writes_.times().Committed(mutation->decree, last_step_);
   if (!effects.apply.empty())
     applies_->Apply(engine_, effects.apply,
                     core_->role() == PartitionStatus::kPotentialSecondary
                         ? ApplyQueue::Urgency::kLast
                         : ApplyQueue::Urgency::kSoon);
   for (PeerReply& reply : effects.replies) Answer(std::move(reply));
-  for (const ClientReply& reply : effects.client_replies) AnswerClient(reply);
+  for (const ClientReply& reply : effects.client_replies) writes_.Answer(reply, last_step_);
   for (const ReplyToken token : effects.dropped) {
     peers_.erase(token);
     learners_asking_.erase(token);
@@ -416,7 +438,7 @@ void Replica::Append(LogAppend append) {
   CHECK_EQ(append.sequence, next_logged_ + static_cast<uint64_t>(appends_under_way_)) << Tag();
   ++appends_under_way_;
   if (core_->role() == PartitionStatus::kPrimary)
-    write_times_.Appended(append.mutation->decree, append.sequence, last_step_);
+    writes_.times().Appended(append.mutation->decree, append.sequence, last_step_);
   WatchReplay();
   log_->Append(std::move(append.mutation), [self = weak_from_this()](const absl::Status& status) {
     if (const auto replica = self.lock()) replica->OnLogged(status);
@@ -429,7 +451,7 @@ void Replica::OnLogged(const absl::Status& status) {
   --appends_under_way_;
   if (status.ok()) {
     const Instant now = host_->env.clock().Now();
-    write_times_.Durable(sequence, log_->reported_write_began(), now);
+    writes_.times().Durable(sequence, log_->reported_write_began(), now);
     Step(Logged{sequence}, now);
   } else {
     if (!office_.IsClosed()) {

@@ -1,7 +1,6 @@
 // Replica: one replica in motion. Turns requests into the core's events, calls Step, carries out
-// the effects: log, engine, messages, answers. What a member must do the core judges. Judged here:
-// which clients' requests are admitted (denials, throttles, quotas, holding them while a
-// configuration changes), and when to checkpoint, compact and warm the cache.
+// the effects: log, engine, messages, answers. What a member must do the core judges. Judged here is
+// when to checkpoint and warm the cache.
 //
 // Shapes    Effects are carried out strictly in the order of their Steps; those that must wait
 //           for the disk first (a ballot, a log made void, an engine exchanged) hold back
@@ -24,7 +23,7 @@
 //           replica_maintenance.cc checkpoints, work in the pool, the end ·
 //           replica_compaction.h compactions on request · replica_verifying.h are copies equal ·
 //           disk_work.h jobs in the disk's pools · replica_office.h what may be done now ·
-//           replica_writes.cc, replica_reads.cc clients' requests · replica_admission.cc throttles
+//           client_requests/ what clients ask
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -39,19 +38,14 @@
 #include <string_view>
 #include <vector>
 
-#include "client_requests/client_request.h"
-#include "client_requests/held_requests.h"
-#include "client_requests/hot_reads.h"
+#include "client_requests/admission.h"
+#include "client_requests/client_reads.h"
+#include "client_requests/client_writes.h"
+#include "client_requests/served_partition.h"
 #include "copies/file_fetcher.h"
 #include "copies/learn_source.h"
 #include "copies/learned_files.h"
 #include "data_api/queue_time.h"
-#include "data_api/scanner_table.h"
-#include "data_api/space_quota.h"
-#include "data_api/table_settings.h"
-#include "data_api/throttle.h"
-#include "data_api/write_operations.h"
-#include "data_api/write_order.h"
 #include "messages/client_messages.h"
 #include "messages/meta_messages.h"
 #include "pacifica/replica_core.h"
@@ -63,7 +57,6 @@
 #include "replica/replica_office.h"
 #include "replica/replica_snapshot.h"
 #include "replica/replica_verifying.h"
-#include "stats/write_times.h"
 
 namespace arion {
 
@@ -85,11 +78,14 @@ class Replica : public std::enable_shared_from_this<Replica> {
   void Start(CloseRequest on_close);
 
   // ---- requests ----
-  void Write(WriteCode code, InboundRequest request, RequestTimes times);
-  enum class ReadCode { kGet, kTtl, kMultiGet, kBatchGet, kSortKeyCount, kGetScanner, kScan };
-  void Read(ReadCode code, InboundRequest request, RequestTimes times);
+  void Write(WriteCode code, InboundRequest request, RequestTimes times) {
+    writes_.Write(code, std::move(request), times);
+  }
+  void Read(ReadCode code, InboundRequest request, RequestTimes times) {
+    reads_.Read(code, std::move(request), times);
+  }
   // Is not answered.
-  void ClearScanner(const InboundRequest& request);
+  void ClearScanner(const InboundRequest& request) { reads_.ClearScanner(request); }
   void Prepare(PrepareRequest request, Responder responder);
   void GroupCheck(GroupCheckRequest request, Responder responder);
   void Learn(LearnRequest request, Responder responder);
@@ -171,7 +167,6 @@ class Replica : public std::enable_shared_from_this<Replica> {
   void Call(Endpoint to, const char* name, std::string body, absl::Duration timeout,
             absl::AnyInvocable<void(Replica&, RpcResult)> on_result);
   void Answer(PeerReply reply);
-  void AnswerClient(const ClientReply& reply);
   // Whose session has ended holds no checkpoint and no log any longer.
   void NoteLearners();
   void Ship(ShipState ship);
@@ -226,102 +221,19 @@ class Replica : public std::enable_shared_from_this<Replica> {
   void DropUnneededLog(Decree durable);
   void FinishClose(CloseMode mode, absl::AnyInvocable<void(absl::Status)> done);
 
-  bool HoldsLease() const { return office_.HoldsLease(); }
-  ErrorCode ReadGate(ReadKind kind) const { return office_.ReadGate(kind); }
   // An empty write.
   void WriteNothing();
   ReplyToken Keep(Responder responder);
 
-  // ---- clients' writes (replica_writes.cc) ----
-  struct ClientWriteUnderWay {
-    enum class Phase : uint8_t {
-      kEntered,  // waits for others, or its turn is about to come
-      kBarrier,  // waits until the office is taken and all of former terms is applied
-      kReading,  // waits for the disk
-      kOrdered,  // the core has it
-    };
-    Phase phase = Phase::kEntered;
-    ClientAnswer responder;
-    std::optional<WriteOperation> operation;  // until it is decided
-    WriteOutcome outcome;                     // from then on; without its updates
-    WriteCode code = WriteCode::kPut;
-    Instant deadline;
-    uint64_t hash = 0;  // of its hash key
-    uint64_t bytes = 0;
-  };
-  enum class Admission : uint8_t { kAsked, kGranted };  // by the throttles
-  void Write(WriteCode code, ClientRequest request, Instant deadline, Admission admission);
-  void BeginWrites();
-  void BeginWrite(ClientToken token, ClientWriteUnderWay& write);
-  void DropWrite(ClientToken token, ClientWriteUnderWay& write);
-  void LookAndDecide(ClientToken token, ClientWriteUnderWay& write);
-  void Decide(ClientToken token, ClientWriteUnderWay& write, absl::StatusOr<Record> record,
-              uint32_t now);
-  void Order(ClientToken token, ClientWriteUnderWay& write, const std::optional<Record>& record,
-             uint32_t now);
-  void FinishWrite(ClientToken token, ErrorCode error, std::string body);
-  // Takes it out of those under way.
-  ClientWriteUnderWay EndWrite(ClientToken token);
-  void RefuseUndecidedWrites(ErrorCode error);
-
-  // ---- clients' reads (replica_reads.cc) ----
-  struct ReadCall {
-    ReadCode code = ReadCode::kGet;
-    ReadKind kind = ReadKind::kPrimaryOnly;
-    ClientAnswer responder;
-    Instant deadline;
-  };
-  // nullopt: others first, then it is called again (read_operations.h). Gone with its last turn.
-  using ReadWork = absl::AnyInvocable<absl::StatusOr<std::optional<std::string>>(const ReadTerms&)>;
-  void Read(ReadCode code, ClientRequest request, Instant deadline, Admission admission);
-  void ReadOne(ReadCall call, const std::string& body);
-  void AnswerOne(ReadCall call, absl::StatusOr<Record> record, uint32_t now);
-  void ReadSeveral(ReadCall call, std::string body);
-  ReadTerms TermsOf(uint32_t now, const TableSettings& settings, Instant deadline) const;
-  // The disk answers nothing, or too slowly for what waits already: answered kBusy.
-  bool IsPoolLate(ClientAnswer& responder);
-  void ReadInPool(ReadCall call, ReadWork work, absl::AnyInvocable<void()> then);
-  // `body` holds one.
-  void AnswerSeveral(ReadCall call, absl::StatusOr<std::optional<std::string>> body);
-  void Answer(ReadCall call, std::string body);
-  void OpenScan(ReadCall call, const GetScannerRequest& request);
-  void ContinueScan(ReadCall call, std::unique_ptr<ScanCursor> cursor);
-  void ScheduleScanSweep();
-
-  // ---- what the table's environments say of requests (replica_admission.cc) ----
-  const TableSettings& Settings();
-  bool IsTooLate(Instant deadline) const { return host_->env.clock().Now() >= deadline; }
-  // Whether it was refused: answered, or not, as the table wants it.
-  bool IsDenied(ClientRequest& request, bool DenyRule::*what);
-  // The pause after which it goes on; nullopt: it was refused, at once or after a pause.
-  std::optional<absl::Duration> AdmitWrite(ClientRequest& request);
-  std::optional<absl::Duration> AdmitRead(ClientRequest& request);
-  bool IsOverQuota(WriteCode code, uint64_t bytes);
-  struct Throttled {  // what is counted of whom a throttle stops
-    ReplicaCount delayed;
-    ReplicaCount rejected;
-  };
-  std::optional<absl::Duration> Admit(RequestThrottle& throttle, uint64_t units,
-                                      ClientRequest& request, ErrorCode refusal, Throttled counts);
-  using Again = absl::AnyInvocable<void(Replica&, ClientRequest)>;
-  void Delay(absl::Duration pause, ClientRequest request, Again then);
-  // `error` is its answer where it can't wait.
-  void Hold(ClientRequest request, ErrorCode error, Again then);
-  void ReleaseHeld();
-  ClientRequest Watched(RequestKind kind, InboundRequest request, Instant arrived);
   ReplicaFigures& figures() { return stats_->figures(); }
-  void NoteKey(KeyUse use, std::string_view hash_key, Instant now) {
-    stats_->hot_keys().Note(use, hash_key, now);
-  }
   std::string Tag() const;  // "[2.1 3 17]"
 
   std::shared_ptr<const ReplicaHost> host_;
   StrandPtr strand_;
   const PartitionId pid_;
   const std::string directory_;
-  const size_t disk_;      // of the data
-  const size_t log_disk_;  // often the same
-  const std::string server_name_;
+  const size_t disk_;               // of the data
+  const size_t log_disk_;           // often the same
   InitInfo info_;                   // as on disk
   std::shared_ptr<Engine> engine_;  // null only while it is exchanged
   std::shared_ptr<PrivateLog> log_;
@@ -340,29 +252,11 @@ class Replica : public std::enable_shared_from_this<Replica> {
   const bool log_is_void_;  // at the start
 
   const std::shared_ptr<RequestStats> stats_;
-  std::shared_ptr<const RequestWatch> watch_;  // null until the first request
-  WriteTimes write_times_;
   Instant last_step_;  // when the last event came
 
   uint64_t next_token_ = 1;
   std::map<ReplyToken, Responder> peers_;
-  std::map<ClientToken, ClientWriteUnderWay> clients_;
-  WriteOrder write_order_;
-  uint64_t undecided_bytes_ = 0;  // of clients_ that the core does not have
-  std::vector<ClientToken> at_barrier_;
-  bool is_beginning_writes_ = false;
-  TableSettings settings_;
-  uint64_t settings_serial_ = 0;  // of the description they were made from
-  RequestThrottle write_requests_, write_bytes_, read_requests_, backup_requests_;
-  ByteBudget read_bytes_;
-  SpaceQuota quota_;
-  uint64_t delayed_bytes_ = 0;  // of requests that throttles hold back
-  HeldRequests held_;
-  TimerId held_timer_ = kNoTimer;
   QueueTime requests_waiting_;
-  QueueTime reads_in_pool_;  // of this replica
-  ScannerTable scans_;
-  TimerId scan_timer_ = kNoTimer;
   std::map<ReplyToken, Endpoint> learners_asking_;
   std::vector<Endpoint> learners_;  // the core's
 
@@ -372,9 +266,12 @@ class Replica : public std::enable_shared_from_this<Replica> {
   uint64_t next_logged_ = 0;  // sequence that the log reports next, while appends are under way
   bool is_checkpointing_ = false;
   bool is_replay_watched_ = false;
+  const ServedPartition partition_;
+  Admission admission_;
+  ClientReads reads_;
+  ClientWrites writes_;
   ReplicaCompaction compaction_;
   ReplicaVerifying verifying_;
-  HotReads hot_reads_;
   std::shared_ptr<FileFetcher> fetcher_;         // null: no copy is under way
   std::shared_ptr<LearnedFiles> learned_files_;  // null: none are read; the pool's meanwhile
   int copies_dropping_ = 0;                      // in the pool

@@ -378,7 +378,7 @@ void Replica::ExchangeEngine(uint64_t serial, Decree expected, PoolWork exchange
                    replica.ExchangeEngine(serial, expected, std::move(exchange));
                  });
   ++holds_;
-  scans_.Clear();
+  reads_.EndScans();
   verifying_.EndCounting();
   work_.WhenQuiet([this, serial, expected, exchange = std::move(exchange)]() mutable {
     InitInfo info = info_;

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "client_requests/hot_reads.h"
 #include "replica/replica.h"
 
 namespace arion {
@@ -62,7 +63,7 @@ void Replica::CheckpointIfNeeded() {
     return DropUnneededLog(engine_->last_durable());
   is_checkpointing_ = true;
   Maintain(
-      [keys = hot_reads_.Keys(), host = host_, directory = directory_](Engine& engine) {
+      [keys = reads_.HotKeys(), host = host_, directory = directory_](Engine& engine) {
         KeepHotReads(host->env.files(), directory, keys);
         return engine.Checkpoint().status();
       },
@@ -172,17 +173,11 @@ void Replica::Close(CloseMode mode, absl::AnyInvocable<void(absl::Status)> done)
   work_.Close();
   compaction_.Close();
   applies_->Abandon();
-  // Whether those that the core has were committed is not known here.
-  for (auto& [token, write] : clients_)
-    write.responder.Reply(write.phase == ClientWriteUnderWay::Phase::kOrdered
-                              ? ErrorCode::kTimeout
-                              : ErrorCode::kInvalidState);
-  clients_.clear();
-  held_.Refuse();
-  scans_.Clear();
+  writes_.Close();
+  admission_.Close();
+  reads_.Close();
   verifying_.Close();
   host_->verifications->NotPrimaryAnyMore(pid_);
-  if (scan_timer_ != kNoTimer) strand_->Cancel(scan_timer_);
   // A primary goes on without a member that refuses; for one that is silent its writes would wait.
   for (auto& [token, responder] : std::exchange(peers_, {}))
     responder.Reply(ErrorCode::kInvalidState);
@@ -197,7 +192,7 @@ void Replica::Close(CloseMode mode, absl::AnyInvocable<void(absl::Status)> done)
 
 void Replica::FinishClose(CloseMode mode, absl::AnyInvocable<void(absl::Status)> done) {
   InPool(
-      [mode, engine = std::move(engine_), log = log_, keys = hot_reads_.Keys(), host = host_,
+      [mode, engine = std::move(engine_), log = log_, keys = reads_.HotKeys(), host = host_,
        directory = directory_]() mutable -> absl::Status {
         if (mode == CloseMode::kAsIs) return absl::OkStatus();
         KeepHotReads(host->env.files(), directory, keys);

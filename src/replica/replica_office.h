@@ -5,8 +5,7 @@
 //           before this replica heard of it does not count.
 // Threads   Strand-bound.
 // Lifetime  A part of a replica, beside its core and its engine, which outlive it.
-// Promises  replica_office/O1  MayServe and ReadGate allow nothing without the lease of the term that
-//               Connect told last, nor after Close.
+// Promises  replica_office/O1  The lease is held only in the term that Connect told last.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -16,13 +15,14 @@
 #include <set>
 #include <string>
 
+#include "client_requests/office.h"
 #include "messages/replication_messages.h"
 #include "pacifica/replica_core.h"
 #include "replica/replica_host.h"
 
 namespace arion {
 
-class ReplicaOffice {
+class ReplicaOffice : public Office {
  public:
   // `disk` of the data, `log_disk` of the log. `engine`: the owner's; null while it is exchanged.
   ReplicaOffice(std::shared_ptr<const ReplicaHost> host, const ReplicaCore& core,
@@ -45,21 +45,22 @@ class ReplicaOffice {
   // What that member says of its disks; it may be no member any more.
   void NoteSpaceOf(Endpoint member, DiskStatus status);
 
-  bool IsClosed() const { return is_closed_; }
-  bool HoldsLease() const {
+  bool IsClosed() const override { return is_closed_; }
+  bool HoldsLease() const override {
     return is_connected_ && host_->lease->Holds(lease_term_, host_->env.clock().Now());
   }
-  bool MayServe() const { return !is_closed_ && engine_ != nullptr && HoldsLease(); }
-  // kOk, or the answer for a read.
-  ErrorCode ReadGate(ReadKind kind) const {
+  bool MayServe() const override { return !is_closed_ && engine_ != nullptr && HoldsLease(); }
+  ErrorCode ReadGate(ReadKind kind) const override {
     return MayServe() ? core_.ReadGate(kind) : ErrorCode::kInvalidState;
   }
-  // A full disk, ours or a member's, is noticed before anything is logged.
-  ErrorCode SpaceGate() const;
-  // Primary, or on the way back from a change of its configuration.
-  bool MayBePrimaryAgain() const;
-  // Its configuration is about to be known: what clients ask meanwhile is held.
-  bool IsBetweenConfigurations() const;
+  ErrorCode WriteGate() const override { return core_.WriteGate(); }
+  ErrorCode SpaceGate() const override;
+  bool MayBePrimaryAgain() const override;
+  bool IsBetweenConfigurations() const override;
+  Ballot ballot() const override { return core_.ballot(); }
+  const AppInfo& app() const override { return core_.app(); }
+  uint64_t app_serial() const override { return core_.app_serial(); }
+
   // It is primary of others, or an update of its configuration is in flight.
   bool IsHeld() const;
   bool IsPrimaryOfOthers() const {

@@ -16,9 +16,9 @@
 namespace arion {
 namespace {
 
-std::optional<Replica::ReadCode> FindReadCode(std::string_view name) {
-  using enum Replica::ReadCode;
-  static constexpr std::pair<std::string_view, Replica::ReadCode> kCodes[] = {
+std::optional<ReadCode> FindReadCode(std::string_view name) {
+  using enum ReadCode;
+  static constexpr std::pair<std::string_view, ReadCode> kCodes[] = {
       {kRpcGet, kGet},
       {kRpcTtl, kTtl},
       {kRpcMultiGet, kMultiGet},
@@ -77,7 +77,7 @@ bool RequestRouter::RouteData(InboundRequest& request) {
   const std::string& name = request.header.name;
   std::optional<WriteCode> write = FindWriteCode(name);
   if (write && !IsClientWrite(*write)) write = std::nullopt;
-  const std::optional<Replica::ReadCode> read = FindReadCode(name);
+  const std::optional<ReadCode> read = FindReadCode(name);
   if (!write && !read) return false;
 
   const PartitionId pid = request.header.pid;

@@ -1,13 +1,13 @@
-// Clients' reads: from the request, where the cache can't answer through the disk's pool, to the
-// answer.
 // SPDX-License-Identifier: Apache-2.0
+#include "client_requests/client_reads.h"
+
 #include <algorithm>
 #include <utility>
 
 #include "base/log.h"
 #include "base/raw_key.h"
 #include "base/status.h"
-#include "replica/replica.h"
+#include "data_api/read_operations.h"
 #include "rpc/thrift_codec.h"
 
 namespace arion {
@@ -18,8 +18,8 @@ namespace {
 constexpr size_t kPointsOnStrandMax = 32;
 constexpr size_t kRequestOnStrandBytesMax = 16 << 10;
 
-RequestKind KindOf(Replica::ReadCode code) {
-  using enum Replica::ReadCode;
+RequestKind KindOf(ReadCode code) {
+  using enum ReadCode;
   switch (code) {
     case kGet:
       return RequestKind::kGet;
@@ -52,14 +52,14 @@ std::string FailedAnswer(StorageError error, PartitionId pid, const std::string&
   response.server = server;
   return EncodeWrapped(response);
 }
-std::string FailedAnswer(Replica::ReadCode code, StorageError error, PartitionId pid,
+std::string FailedAnswer(ReadCode code, StorageError error, PartitionId pid,
                          const std::string& server) {
   switch (code) {
-    case Replica::ReadCode::kMultiGet:
+    case ReadCode::kMultiGet:
       return FailedAnswer<MultiGetResponse>(error, pid, server);
-    case Replica::ReadCode::kBatchGet:
+    case ReadCode::kBatchGet:
       return FailedAnswer<BatchGetResponse>(error, pid, server);
-    case Replica::ReadCode::kSortKeyCount:
+    case ReadCode::kSortKeyCount:
       return FailedAnswer<CountResponse>(error, pid, server);
     default:
       return FailedAnswer<ScanResponse>(error, pid, server);
@@ -118,32 +118,34 @@ class ReadInTurns {
 
 }  // namespace
 
-void Replica::Read(ReadCode code, InboundRequest request, RequestTimes times) {
-  CHECK_ON_STRAND(strand_);
-  Read(code, Watched(KindOf(code), std::move(request), times.arrived), times.deadline,
-       Admission::kAsked);
+void ClientReads::Read(ReadCode code, InboundRequest request, RequestTimes times) {
+  CHECK_ON_STRAND(partition_.strand);
+  Read(code, admission_.Watched(KindOf(code), std::move(request), times.arrived), times.deadline,
+       Throttles::kToBeAsked);
 }
 
-void Replica::Read(ReadCode code, ClientRequest request, Instant deadline, Admission admission) {
-  if (IsTooLate(deadline)) return request.responder.Drop();
-  if (IsDenied(request, &DenyRule::reads)) return;
+void ClientReads::Read(ReadCode code, ClientRequest request, Instant deadline,
+                       Throttles throttles) {
+  if (partition_.IsTooLate(deadline)) return request.responder.Drop();
+  if (admission_.IsDenied(request, &DenyRule::reads)) return;
   ClientAnswer& responder = request.responder;
-  if (!Settings().Owns(pid_.index, request.header.partition_hash) && code != ReadCode::kScan)
+  if (!admission_.Settings().Owns(partition_.pid.index, request.header.partition_hash) &&
+      code != ReadCode::kScan)
     return responder.Reply(ErrorCode::kParentPartitionMisused);
-  if (!office_.MayServe()) return responder.Reply(ErrorCode::kInvalidState);
-  if (admission == Admission::kAsked) {
-    const std::optional<absl::Duration> pause = AdmitRead(request);
+  if (!partition_.office.MayServe()) return responder.Reply(ErrorCode::kInvalidState);
+  if (throttles == Throttles::kToBeAsked) {
+    const std::optional<absl::Duration> pause = admission_.AdmitRead(request);
     if (!pause) return;
     if (*pause > absl::ZeroDuration())
-      return Delay(*pause, std::move(request),
-                   [code, deadline](Replica& replica, ClientRequest delayed) {
-                     replica.Read(code, std::move(delayed), deadline, Admission::kGranted);
-                   });
+      return admission_.Delay(*pause, std::move(request),
+                              [this, code, deadline](ClientRequest delayed) {
+                                Read(code, std::move(delayed), deadline, Throttles::kPassed);
+                              });
   }
-  ReadCall call{.code = code, .kind = KindOf(request), .deadline = deadline};
-  if (const ErrorCode gate = ReadGate(call.kind); gate != ErrorCode::kOk)
-    return Hold(std::move(request), gate, [code, deadline](Replica& replica, ClientRequest held) {
-      replica.Read(code, std::move(held), deadline, Admission::kGranted);
+  Call call{.code = code, .kind = KindOf(request), .deadline = deadline};
+  if (const ErrorCode gate = partition_.office.ReadGate(call.kind); gate != ErrorCode::kOk)
+    return admission_.Hold(std::move(request), gate, [this, code, deadline](ClientRequest held) {
+      Read(code, std::move(held), deadline, Throttles::kPassed);
     });
   call.responder = std::move(responder);
   if (code == ReadCode::kGet || code == ReadCode::kTtl)
@@ -153,26 +155,26 @@ void Replica::Read(ReadCode code, ClientRequest request, Instant deadline, Admis
 
 // ---- one record ----
 
-void Replica::ReadOne(ReadCall call, const std::string& body) {
+void ClientReads::ReadOne(Call call, const std::string& body) {
   absl::StatusOr<Blob> key = DecodeWrapped<Blob>(body);
   if (!key.ok()) return call.responder.Reply(ErrorCode::kInvalidData);
-  const uint32_t now = ExpiryNow(host_->env.clock());
+  const uint32_t now = ExpiryNow(partition_.clock);
   const std::optional<KeyParts> parts = SplitRawKey(*key);
   if (!parts) return AnswerOne(std::move(call), absl::InvalidArgumentError("malformed key"), now);
-  NoteKey(KeyUse::kRead, parts->hash_key, call.responder.arrived());
+  partition_.NoteKey(KeyUse::kRead, parts->hash_key, call.responder.arrived());
   hot_reads_.Note(*key);
-  absl::StatusOr<Record> record = engine_->Get(*key, now, ReadTier::kCacheOnly);
+  absl::StatusOr<Record> record = partition_.engine->Get(*key, now, ReadTier::kCacheOnly);
   if (!absl::IsUnavailable(record.status()))
     return AnswerOne(std::move(call), std::move(record), now);
 
   if (IsPoolLate(call.responder)) return;
   auto from_disk = std::make_shared<absl::StatusOr<Record>>(absl::DeadlineExceededError(""));
-  const Instant arrived = host_->env.clock().Now();
-  reads_in_pool_.Arrived(arrived);
-  InPool(
-      [this, arrived, engine = engine_, key = *std::move(key), now, from_disk,
-       deadline = call.deadline, &clock = host_->env.clock()] {
-        reads_in_pool_.Began(arrived);
+  const Instant arrived = partition_.clock.Now();
+  in_pool_.Arrived(arrived);
+  partition_.in_pool(
+      [this, arrived, engine = partition_.engine, key = *std::move(key), now, from_disk,
+       deadline = call.deadline, &clock = partition_.clock] {
+        in_pool_.Began(arrived);
         if (clock.Now() < deadline) *from_disk = engine->Get(key, now, ReadTier::kAll);
         return absl::OkStatus();
       },
@@ -181,19 +183,19 @@ void Replica::ReadOne(ReadCall call, const std::string& body) {
       });
 }
 
-bool Replica::IsPoolLate(ClientAnswer& responder) {
-  const absl::Duration wait = reads_in_pool_.WaitAt(host_->env.clock().Now());
+bool ClientReads::IsPoolLate(ClientAnswer& responder) {
+  const absl::Duration wait = in_pool_.WaitAt(partition_.clock.Now());
   if (wait <= kQueueTimeMax) return false;
-  LOG_EVERY_N(WARNING, 1000) << Tag() << " answered busy: reads wait "
+  LOG_EVERY_N(WARNING, 1000) << partition_.tag() << " answered busy: reads wait "
                              << absl::ToInt64Milliseconds(wait) << " ms for the disk's pool";
   responder.Reply(ErrorCode::kBusy);
   return true;
 }
 
-void Replica::AnswerOne(ReadCall call, absl::StatusOr<Record> record, uint32_t now) {
+void ClientReads::AnswerOne(Call call, absl::StatusOr<Record> record, uint32_t now) {
   if (absl::IsDeadlineExceeded(record.status())) return call.responder.Drop();
   // replica/P1, again: what was read counts only if this server may still speak for the partition.
-  if (const ErrorCode gate = ReadGate(call.kind); gate != ErrorCode::kOk)
+  if (const ErrorCode gate = partition_.office.ReadGate(call.kind); gate != ErrorCode::kOk)
     return call.responder.Reply(gate);
   StorageError error = StorageError::kOk;
   if (absl::IsNotFound(record.status()))
@@ -207,16 +209,16 @@ void Replica::AnswerOne(ReadCall call, absl::StatusOr<Record> record, uint32_t n
 
   if (call.code == ReadCode::kGet) {
     ReadResponse response{.error = static_cast<int32_t>(error),
-                          .app_id = pid_.app_id,
-                          .partition_index = pid_.index,
-                          .server = server_name_};
+                          .app_id = partition_.pid.app_id,
+                          .partition_index = partition_.pid.index,
+                          .server = partition_.server};
     if (record.ok()) response.value.bytes = std::move(record->value);
     Answer(std::move(call), EncodeWrapped(response));
   } else {
     TtlResponse response{.error = static_cast<int32_t>(error),
-                         .app_id = pid_.app_id,
-                         .partition_index = pid_.index,
-                         .server = server_name_};
+                         .app_id = partition_.pid.app_id,
+                         .partition_index = partition_.pid.index,
+                         .server = partition_.server};
     if (record.ok())
       response.ttl_seconds =
           record->expire_ts == 0 ? -1 : static_cast<int32_t>(record->expire_ts - now);
@@ -224,24 +226,24 @@ void Replica::AnswerOne(ReadCall call, absl::StatusOr<Record> record, uint32_t n
   }
   const bool failed = error == StorageError::kCorruption || error == StorageError::kIOError;
   if (failed && !IsRefusal(record.status()))
-    Fence(absl::StrCat("read: ", record.status().ToString()));
+    partition_.fence(absl::StrCat("read: ", record.status().ToString()));
 }
 
-void Replica::Answer(ReadCall call, std::string body) {
-  read_bytes_.Take(body.size(), host_->env.clock().Now());
+void ClientReads::Answer(Call call, std::string body) {
+  admission_.CountRead(body.size());
   call.responder.Reply(ErrorCode::kOk, std::move(body));
 }
 
 // ---- several records ----
 
-void Replica::ReadSeveral(ReadCall call, std::string body) {
+void ClientReads::ReadSeveral(Call call, std::string body) {
   ClientAnswer& responder = call.responder;
-  const auto in_pool = [&](ReadWork work) {
+  const auto in_pool = [&](Work work) {
     if (!IsPoolLate(responder)) ReadInPool(std::move(call), std::move(work), [] {});
   };
   // Decodes the request and answers it by `operate`, here if that is quickly done.
   const auto read_points = [&]<class Request>(auto points_of, auto operate, const Request*) {
-    ReadInTurns read(engine_, operate);
+    ReadInTurns read(partition_.engine, operate);
     if (body.size() > kRequestOnStrandBytesMax)
       return in_pool([read, body = std::move(body), get = std::optional<Request>()](
                          const ReadTerms& terms) mutable -> MaybeAnswer {
@@ -253,12 +255,12 @@ void Replica::ReadSeveral(ReadCall call, std::string body) {
     absl::StatusOr<Request> get = DecodeWrapped<Request>(body);
     if (!get.ok()) return responder.Reply(ErrorCode::kInvalidData);
     if constexpr (requires { get->hash_key; })
-      NoteKey(KeyUse::kRead, get->hash_key, call.responder.arrived());
+      partition_.NoteKey(KeyUse::kRead, get->hash_key, call.responder.arrived());
     const size_t points = points_of(*get);
     if (points > 0 && points <= kPointsOnStrandMax) {
-      MaybeAnswer answer =
-          read.Take(*get, TermsOf(ExpiryNow(host_->env.clock()), Settings(), call.deadline),
-                    ReadTier::kCacheOnly);
+      MaybeAnswer answer = read.Take(
+          *get, TermsOf(ExpiryNow(partition_.clock), admission_.Settings(), call.deadline),
+          ReadTier::kCacheOnly);
       if (!WantsAnotherTurn(answer) && !absl::IsUnavailable(answer.status()))
         return AnswerSeveral(std::move(call), std::move(answer));
     }
@@ -277,8 +279,8 @@ void Replica::ReadSeveral(ReadCall call, std::string body) {
     case ReadCode::kSortKeyCount: {
       auto hash_key = DecodeWrapped<Blob>(body);
       if (!hash_key.ok()) return responder.Reply(ErrorCode::kInvalidData);
-      NoteKey(KeyUse::kRead, *hash_key, call.responder.arrived());
-      return in_pool([read = ReadInTurns(engine_, CountAnswer),
+      partition_.NoteKey(KeyUse::kRead, *hash_key, call.responder.arrived());
+      return in_pool([read = ReadInTurns(partition_.engine, CountAnswer),
                       hash_key = *std::move(hash_key)](const ReadTerms& terms) mutable {
         return read.Take(hash_key, terms, ReadTier::kAll);
       });
@@ -293,10 +295,10 @@ void Replica::ReadSeveral(ReadCall call, std::string body) {
       const auto scan = DecodeWrapped<ScanRequest>(body);
       if (!scan.ok()) return responder.Reply(ErrorCode::kInvalidData);
       if (IsPoolLate(responder)) return;
-      std::unique_ptr<ScanCursor> cursor = scans_.Take(scan->context_id, host_->env.clock().Now());
+      std::unique_ptr<ScanCursor> cursor = scans_.Take(scan->context_id, partition_.clock.Now());
       if (cursor == nullptr)
-        return responder.Reply(
-            ErrorCode::kOk, FailedAnswer(call.code, StorageError::kNotFound, pid_, server_name_));
+        return responder.Reply(ErrorCode::kOk, FailedAnswer(call.code, StorageError::kNotFound,
+                                                            partition_.pid, partition_.server));
       return ContinueScan(std::move(call), std::move(cursor));
     }
     default:
@@ -304,36 +306,39 @@ void Replica::ReadSeveral(ReadCall call, std::string body) {
   }
 }
 
-ReadTerms Replica::TermsOf(uint32_t now, const TableSettings& settings, Instant deadline) const {
-  const Clock& clock = host_->env.clock();
+ReadTerms ClientReads::TermsOf(uint32_t now, const TableSettings& settings,
+                               Instant deadline) const {
+  const Clock& clock = partition_.clock;
   const bool is_limited = settings.iteration_time_max != absl::InfiniteDuration();
-  return {.pid = pid_,
-          .server = server_name_,
+  return {.pid = partition_.pid,
+          .server = partition_.server,
           .now = now,
           .clock = clock,
           .deadline = is_limited ? std::min(deadline, clock.Now() + settings.iteration_time_max)
                                  : deadline};
 }
 
-void Replica::ReadInPool(ReadCall call, ReadWork work, absl::AnyInvocable<void()> then) {
+void ClientReads::ReadInPool(Call call, Work work, absl::AnyInvocable<void()> then) {
   struct Turn {
-    ReadWork work;
+    Work work;
     MaybeAnswer answer = absl::DeadlineExceededError("");
   };
   auto turn = std::make_shared<Turn>(Turn{.work = std::move(work)});
-  const Instant arrived = host_->env.clock().Now();
-  reads_in_pool_.Arrived(arrived);
-  InPool(
-      [this, arrived, turn, settings = Settings(), deadline = call.deadline] {
-        reads_in_pool_.Began(arrived);
+  const Instant arrived = partition_.clock.Now();
+  in_pool_.Arrived(arrived);
+  partition_.in_pool(
+      [this, arrived, turn, settings = admission_.Settings(), deadline = call.deadline] {
+        in_pool_.Began(arrived);
         // The time is that of the reading, not of the waiting in the pool's queue.
-        if (!IsTooLate(deadline)) {
-          ReadTerms terms = TermsOf(ExpiryNow(host_->env.clock()), settings, deadline);
+        if (!partition_.IsTooLate(deadline)) {
+          ReadTerms terms = TermsOf(ExpiryNow(partition_.clock), settings, deadline);
           ReadTally tally;
           terms.tally = &tally;
           turn->answer = turn->work(terms);
-          if (tally.expired > 0) figures().Count(ReplicaCount::kExpiredRecords, tally.expired);
-          if (tally.filtered > 0) figures().Count(ReplicaCount::kFilteredRecords, tally.filtered);
+          if (tally.expired > 0)
+            partition_.figures().Count(ReplicaCount::kExpiredRecords, tally.expired);
+          if (tally.filtered > 0)
+            partition_.figures().Count(ReplicaCount::kFilteredRecords, tally.filtered);
         }
         // Lets go of the engine here, not on the strand.
         if (!WantsAnotherTurn(turn->answer)) turn->work = nullptr;
@@ -341,7 +346,7 @@ void Replica::ReadInPool(ReadCall call, ReadWork work, absl::AnyInvocable<void()
       },
       [this, turn, call = std::move(call), then = std::move(then)](const absl::Status&) mutable {
         if (WantsAnotherTurn(turn->answer)) {
-          const ErrorCode gate = ReadGate(call.kind);
+          const ErrorCode gate = partition_.office.ReadGate(call.kind);
           if (gate == ErrorCode::kOk)
             return ReadInPool(std::move(call), std::move(turn->work), std::move(then));
           turn->work = nullptr;
@@ -353,36 +358,40 @@ void Replica::ReadInPool(ReadCall call, ReadWork work, absl::AnyInvocable<void()
       });
 }
 
-void Replica::AnswerSeveral(ReadCall call, absl::StatusOr<std::optional<std::string>> body) {
+void ClientReads::AnswerSeveral(Call call, absl::StatusOr<std::optional<std::string>> body) {
   if (absl::IsDeadlineExceeded(body.status())) return call.responder.Drop();
   // replica/P1, as after a read: it counts only if this server may still speak for the partition.
-  if (const ErrorCode gate = ReadGate(call.kind); gate != ErrorCode::kOk)
+  if (const ErrorCode gate = partition_.office.ReadGate(call.kind); gate != ErrorCode::kOk)
     return call.responder.Reply(gate);
   if (body.ok()) return Answer(std::move(call), **std::move(body));
   if (absl::IsInvalidArgument(body.status())) return call.responder.Reply(ErrorCode::kInvalidData);
   const StorageError error =
       absl::IsDataLoss(body.status()) ? StorageError::kCorruption : StorageError::kIOError;
-  call.responder.Reply(ErrorCode::kOk, FailedAnswer(call.code, error, pid_, server_name_));
-  if (!IsRefusal(body.status())) Fence(absl::StrCat("read: ", body.status().ToString()));
+  call.responder.Reply(ErrorCode::kOk,
+                       FailedAnswer(call.code, error, partition_.pid, partition_.server));
+  if (!IsRefusal(body.status())) partition_.fence(absl::StrCat("read: ", body.status().ToString()));
 }
 
 // ---- scans ----
 
-void Replica::OpenScan(ReadCall call, const GetScannerRequest& request) {
-  const TableSettings& settings = Settings();
+void ClientReads::OpenScan(Call call, const GetScannerRequest& request) {
+  const TableSettings& settings = admission_.Settings();
   ScanCursor::Owns owns;
   if (settings.validate_partition_hash)
-    owns = [settings, index = pid_.index](uint64_t hash) { return settings.Owns(index, hash); };
-  std::unique_ptr<ScanCursor> cursor = ScanCursor::Make(engine_->View(), request, std::move(owns));
+    owns = [settings, index = partition_.pid.index](uint64_t hash) {
+      return settings.Owns(index, hash);
+    };
+  std::unique_ptr<ScanCursor> cursor =
+      ScanCursor::Make(partition_.engine->View(), request, std::move(owns));
   if (cursor == nullptr)
     return call.responder.Reply(
         ErrorCode::kOk,
-        FailedAnswer(call.code, StorageError::kInvalidArgument, pid_, server_name_));
+        FailedAnswer(call.code, StorageError::kInvalidArgument, partition_.pid, partition_.server));
   ContinueScan(std::move(call), std::move(cursor));
 }
 
-void Replica::ContinueScan(ReadCall call, std::unique_ptr<ScanCursor> cursor) {
-  if (!scans_.is_seeded()) scans_.Seed(host_->env.random().Next());
+void ClientReads::ContinueScan(Call call, std::unique_ptr<ScanCursor> cursor) {
+  if (!scans_.is_seeded()) scans_.Seed(random_.Next());
   const int64_t next_id = scans_.NewId();
   // Shared by the pool's work and what follows it; gone before the engine may be exchanged.
   auto scan = std::make_shared<std::unique_ptr<ScanCursor>>(std::move(cursor));
@@ -400,27 +409,34 @@ void Replica::ContinueScan(ReadCall call, std::unique_ptr<ScanCursor> cursor) {
       },
       [this, scan, kind, next_id, is_read] {
         std::unique_ptr<ScanCursor> kept = std::move(*scan);
-        if (kept == nullptr || !*is_read || ReadGate(kind) != ErrorCode::kOk) return;
-        scans_.Keep(next_id, std::move(kept), host_->env.clock().Now());
+        if (kept == nullptr || !*is_read || partition_.office.ReadGate(kind) != ErrorCode::kOk)
+          return;
+        scans_.Keep(next_id, std::move(kept), partition_.clock.Now());
         ScheduleScanSweep();
       });
 }
 
-void Replica::ClearScanner(const InboundRequest& request) {
-  CHECK_ON_STRAND(strand_);
+void ClientReads::ClearScanner(const InboundRequest& request) {
+  CHECK_ON_STRAND(partition_.strand);
   if (const absl::StatusOr<int64_t> id = DecodeWrapped<int64_t>(request.body); id.ok())
     scans_.Forget(*id);
 }
 
-void Replica::ScheduleScanSweep() {
+void ClientReads::ScheduleScanSweep() {
   if (scan_timer_ != kNoTimer || scans_.size() == 0) return;
-  scan_timer_ = strand_->PostAfter(ScannerTable::kLifetime, [self = weak_from_this()] {
-    const auto replica = self.lock();
-    if (replica == nullptr || replica->office_.IsClosed()) return;
-    replica->scan_timer_ = kNoTimer;
-    replica->scans_.DropUnused(replica->host_->env.clock().Now());
-    replica->ScheduleScanSweep();
-  });
+  scan_timer_ =
+      partition_.strand->PostAfter(ScannerTable::kLifetime, [this, weak = partition_.owner()] {
+        const std::shared_ptr<void> owner = weak.lock();
+        if (owner == nullptr || partition_.office.IsClosed()) return;
+        scan_timer_ = kNoTimer;
+        scans_.DropUnused(partition_.clock.Now());
+        ScheduleScanSweep();
+      });
+}
+
+void ClientReads::Close() {
+  scans_.Clear();
+  if (scan_timer_ != kNoTimer) partition_.strand->Cancel(scan_timer_);
 }
 
 }  // namespace arion

@@ -1,0 +1,87 @@
+// Admission: what happens to clients' requests before anything is done for them: denied, throttled,
+// refused for their table's quota, held back while the configuration changes; and watched for
+// slowness.
+//
+// Shapes    What throttles delay waits in 64 MiB at most; what is held for a configuration: see
+//           held_requests.h. Settings are those of the table's environments, made anew when its
+//           description changes.
+// Threads   Strand-bound.
+// Lifetime  A part of a replica, beside its ServedPartition.
+// Promises  admission/A1  Each request that is taken here is answered, dropped as the table wants it,
+//               or given to its `again`, once; also when the replica goes.
+//           admission/A2  What frees space is let through whatever the quota says.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/functional/any_invocable.h>
+#include <absl/time/time.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "base/mutation.h"
+#include "client_requests/client_request.h"
+#include "client_requests/held_requests.h"
+#include "client_requests/served_partition.h"
+#include "data_api/space_quota.h"
+#include "data_api/table_settings.h"
+#include "data_api/throttle.h"
+
+namespace arion {
+
+class Admission {
+ public:
+  // A request that waited goes on.
+  using Again = HeldRequests::Again;
+  // Where the server counts and keeps requests.
+  struct Books {
+    std::shared_ptr<RequestBook> requests;
+    std::shared_ptr<SlowRequests> slow;
+    std::shared_ptr<ForegroundPace> foreground;
+  };
+  Admission(const ServedPartition& partition, Books books)
+      : partition_(partition), books_(std::move(books)) {}
+
+  const TableSettings& Settings();
+  // The watch is made anew when the table is called or slow otherwise.
+  ClientRequest Watched(RequestKind kind, InboundRequest request, Instant arrived);
+
+  // Whether it was refused: answered, or not, as the table wants it.
+  bool IsDenied(ClientRequest& request, bool DenyRule::*what);
+  // The pause after which it goes on; nullopt: it was refused, at once or after a pause.
+  std::optional<absl::Duration> AdmitWrite(ClientRequest& request);
+  std::optional<absl::Duration> AdmitRead(ClientRequest& request);
+  bool IsOverQuota(WriteCode code, uint64_t bytes);
+  // What a read answered counts, too.
+  void CountRead(uint64_t bytes) { read_bytes_.Take(bytes, partition_.clock.Now()); }
+  void Delay(absl::Duration pause, ClientRequest request, Again again);
+
+  // `error` is its answer where it can't wait for the configuration.
+  void Hold(ClientRequest request, ErrorCode error, Again again);
+  // Those that may go on do, or have waited long enough.
+  void ReleaseHeld();
+  void Close() { held_.Refuse(); }
+
+ private:
+  struct Throttled {  // what is counted of whom a throttle stops
+    ReplicaCount delayed;
+    ReplicaCount rejected;
+  };
+  std::optional<absl::Duration> Admit(RequestThrottle& throttle, uint64_t units,
+                                      ClientRequest& request, ErrorCode refusal, Throttled counts);
+
+  const ServedPartition& partition_;
+  const Books books_;
+  std::shared_ptr<const RequestWatch> watch_;  // null until the first request
+  TableSettings settings_;
+  uint64_t settings_serial_ = 0;  // of the description they were made from
+  RequestThrottle write_requests_, write_bytes_, read_requests_, backup_requests_;
+  ByteBudget read_bytes_;
+  SpaceQuota quota_;
+  uint64_t delayed_bytes_ = 0;  // of requests that throttles hold back
+  HeldRequests held_;
+  TimerId held_timer_ = kNoTimer;
+};
+
+}  // namespace arion

@@ -1,0 +1,83 @@
+// ClientReads: clients' reads of one partition, from the request, where the cache can't answer through
+// the disk's pool, to the answer; and scans that are under way.
+//
+// Shapes    Reads of long ranges take turns in the pool, all on the view of the first. Where reads
+//           wait for the pool for too long already, what arrives is answered kBusy.
+// Threads   Strand-bound; reads run in the disk's pool.
+// Lifetime  A part of a replica, beside its ServedPartition and its Admission.
+// Promises  client_reads/D1  No read is answered kOk unless the office allowed it before it was read
+//               and allows it when it is answered.
+//           client_reads/D2  After EndScans no scan holds a view of the engine, but those in the pool.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/functional/any_invocable.h>
+#include <absl/status/statusor.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "client_requests/admission.h"
+#include "client_requests/client_request.h"
+#include "client_requests/hot_reads.h"
+#include "client_requests/served_partition.h"
+#include "data_api/queue_time.h"
+#include "data_api/scanner_table.h"
+#include "env/environment.h"
+#include "messages/client_messages.h"
+
+namespace arion {
+
+enum class ReadCode { kGet, kTtl, kMultiGet, kBatchGet, kSortKeyCount, kGetScanner, kScan };
+
+class ClientReads {
+ public:
+  ClientReads(const ServedPartition& partition, Admission& admission, Random& random)
+      : partition_(partition), admission_(admission), random_(random) {}
+
+  void Read(ReadCode code, InboundRequest request, RequestTimes times);
+  // Is not answered.
+  void ClearScanner(const InboundRequest& request);
+  void EndScans() { scans_.Clear(); }
+  // A sample of what was read last.
+  std::vector<std::string> HotKeys() const { return hot_reads_.Keys(); }
+  void Close();
+
+ private:
+  struct Call {
+    ReadCode code = ReadCode::kGet;
+    ReadKind kind = ReadKind::kPrimaryOnly;
+    ClientAnswer responder;
+    Instant deadline;
+  };
+  enum class Throttles : uint8_t { kToBeAsked, kPassed };
+  // nullopt: others first, then it is called again (read_operations.h). Gone with its last turn.
+  using Work = absl::AnyInvocable<absl::StatusOr<std::optional<std::string>>(const ReadTerms&)>;
+  void Read(ReadCode code, ClientRequest request, Instant deadline, Throttles throttles);
+  void ReadOne(Call call, const std::string& body);
+  void AnswerOne(Call call, absl::StatusOr<Record> record, uint32_t now);
+  void ReadSeveral(Call call, std::string body);
+  ReadTerms TermsOf(uint32_t now, const TableSettings& settings, Instant deadline) const;
+  // The disk answers nothing, or too slowly for what waits already: answered kBusy.
+  bool IsPoolLate(ClientAnswer& responder);
+  void ReadInPool(Call call, Work work, absl::AnyInvocable<void()> then);
+  // `body` holds one.
+  void AnswerSeveral(Call call, absl::StatusOr<std::optional<std::string>> body);
+  void Answer(Call call, std::string body);
+  void OpenScan(Call call, const GetScannerRequest& request);
+  void ContinueScan(Call call, std::unique_ptr<ScanCursor> cursor);
+  void ScheduleScanSweep();
+
+  const ServedPartition& partition_;
+  Admission& admission_;
+  Random& random_;
+  HotReads hot_reads_;
+  QueueTime in_pool_;
+  ScannerTable scans_;
+  TimerId scan_timer_ = kNoTimer;
+};
+
+}  // namespace arion

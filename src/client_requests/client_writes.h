@@ -1,0 +1,104 @@
+// ClientWrites: clients' writes to one partition, from the request to the core's event, and from its
+// answer to the client.
+//
+// Shapes    A write enters the order of its hash key (data_api/write_order.h). One that needs a
+//           record looks at it when its turn comes: behind the barrier of a new primary, in the cache
+//           or through the disk's pool. What waits for others is 64 MiB at most.
+// Threads   Strand-bound.
+// Lifetime  A part of a replica, beside its ServedPartition and its Admission.
+// Promises  client_writes/W1  A write that needs a record is decided once, under the ballot in which
+//               it is ordered, by what it looked at after every earlier write to its hash key.
+//           client_writes/W2  Begin is not recursive, though what it begins may end at once and let
+//               others begin.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/status/statusor.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "client_requests/admission.h"
+#include "client_requests/client_request.h"
+#include "client_requests/served_partition.h"
+#include "data_api/write_operations.h"
+#include "data_api/write_order.h"
+#include "pacifica/effects.h"
+#include "pacifica/events.h"
+#include "stats/write_times.h"
+
+namespace arion {
+
+class ClientWrites {
+ public:
+  struct Hooks {
+    std::function<ClientToken()> new_token;
+    std::function<void(ClientWrite)> order;  // gives it to the core, which may answer at once
+  };
+  // `request_bytes_max`: 0 = no limit.
+  ClientWrites(const ServedPartition& partition, Admission& admission, uint64_t request_bytes_max,
+               Hooks hooks)
+      : partition_(partition),
+        admission_(admission),
+        request_bytes_max_(request_bytes_max),
+        hooks_(std::move(hooks)) {}
+
+  void Write(WriteCode code, InboundRequest request, RequestTimes times);
+  // Something that writes wait for may have happened.
+  void Begin();
+  // The core's answer, in a step of that time.
+  void Answer(const ClientReply& reply, Instant now);
+  // All that the core does not have.
+  void RefuseUndecided(ErrorCode error);
+  // Answers all.
+  void Close();
+
+  // What the time of those under way went into.
+  WriteTimes& times() { return times_; }
+
+ private:
+  struct UnderWay {
+    enum class Phase : uint8_t {
+      kEntered,  // waits for others, or its turn is about to come
+      kBarrier,  // waits until the office is taken and all of former terms is applied
+      kReading,  // waits for the disk
+      kOrdered,  // the core has it
+    };
+    Phase phase = Phase::kEntered;
+    ClientAnswer responder;
+    std::optional<WriteOperation> operation;  // until it is decided
+    WriteOutcome outcome;                     // from then on; without its updates
+    WriteCode code = WriteCode::kPut;
+    Instant deadline;
+    uint64_t hash = 0;  // of its hash key
+    uint64_t bytes = 0;
+  };
+  enum class Throttles : uint8_t { kToBeAsked, kPassed };
+  void Write(WriteCode code, ClientRequest request, Instant deadline, Throttles throttles);
+  void Enter(WriteCode code, ClientRequest request, Instant deadline);
+  void BeginOne(ClientToken token, UnderWay& write);
+  void Drop(ClientToken token, UnderWay& write);
+  void LookAndDecide(ClientToken token, UnderWay& write);
+  void Decide(ClientToken token, UnderWay& write, absl::StatusOr<Record> record, uint32_t now);
+  void Order(ClientToken token, UnderWay& write, const std::optional<Record>& record, uint32_t now);
+  void Finish(ClientToken token, ErrorCode error, std::string body);
+  // Takes it out of those under way.
+  UnderWay End(ClientToken token);
+
+  const ServedPartition& partition_;
+  Admission& admission_;
+  const uint64_t request_bytes_max_;
+  const Hooks hooks_;
+  std::map<ClientToken, UnderWay> under_way_;
+  WriteOrder order_;
+  uint64_t undecided_bytes_ = 0;  // of those that the core does not have
+  std::vector<ClientToken> at_barrier_;
+  bool is_beginning_ = false;
+  WriteTimes times_;
+};
+
+}  // namespace arion

@@ -1,0 +1,49 @@
+// ServedPartition: what admission, reads and writes of one partition's clients use of its replica.
+//
+// Threads   Strand-bound; `clock`, `pid`, `server`, `stats` and `engine`'s copies also in the pool.
+// Lifetime  The replica's; outlives the parts that it is given to. `owner` tells whether they are
+//           still there.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/functional/any_invocable.h>
+#include <absl/status/status.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/ids.h"
+#include "client_requests/office.h"
+#include "engine/engine.h"
+#include "env/clock.h"
+#include "env/strand.h"
+#include "stats/request_stats.h"
+
+namespace arion {
+
+struct ServedPartition {
+  // Runs `work` in the disk's pool, then `then` on the strand; the parts stay as long.
+  using InPool = std::function<void(absl::AnyInvocable<absl::Status()> work,
+                                    absl::AnyInvocable<void(absl::Status)> then)>;
+
+  const Clock& clock;
+  const StrandPtr strand;
+  const PartitionId pid;
+  const std::string server;  // this one, as answers name it
+  const std::shared_ptr<RequestStats> stats;
+  const Office& office;
+  const std::shared_ptr<Engine>& engine;  // null while it is exchanged
+  std::function<std::weak_ptr<void>()> owner;
+  InPool in_pool;
+  std::function<void(const std::string& why)> fence;
+  std::function<std::string()> tag;  // for the log
+
+  bool IsTooLate(Instant deadline) const { return clock.Now() >= deadline; }
+  ReplicaFigures& figures() const { return stats->figures(); }
+  void NoteKey(KeyUse use, std::string_view hash_key, Instant now) const {
+    stats->hot_keys().Note(use, hash_key, now);
+  }
+};
+
+}  // namespace arion
