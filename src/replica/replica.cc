@@ -6,7 +6,6 @@
 #include <variant>
 
 #include "base/log.h"
-#include "base/overloaded.h"
 #include "base/status.h"
 #include "replica/replica_options.h"
 #include "replica/replica_snapshot.h"
@@ -32,20 +31,6 @@ CoreOptions MakeCoreOptions(const ReplicaHost& host, const OpenedReplica& opened
   return core;
 }
 
-// The answer of a call, or its RPC-level error; what does not decode counts as kInvalidData.
-template <class T>
-std::pair<ErrorCode, T> Decoded(const RpcResult& result) {
-  if (result.error != ErrorCode::kOk) return {result.error, T{}};
-  absl::StatusOr<T> value = DecodeWrapped<T>(result.body);
-  if (!value.ok()) return {ErrorCode::kInvalidData, T{}};
-  return {ErrorCode::kOk, *std::move(value)};
-}
-
-template <class T>
-std::string Wrapped(const ReplicaHost& host, const T& value) {
-  return EncodeWrapped(value, host.options.peer_generation);
-}
-
 }  // namespace
 
 Replica::Replica(std::shared_ptr<const ReplicaHost> host, StrandPtr strand, OpenedReplica opened)
@@ -55,13 +40,33 @@ Replica::Replica(std::shared_ptr<const ReplicaHost> host, StrandPtr strand, Open
       directory_(opened.directory),
       disk_(opened.disk),
       log_disk_(host_->disks->layout.LogDiskOf(disk_)),
-      info_(opened.info),
-      engine_(std::move(opened.engine)),
-      log_(std::move(opened.log)),
       core_(std::make_unique<ReplicaCore>(MakeCoreOptions(*host_, opened), opened.recovered,
                                           host_->env.clock().Now())),
-      office_(host_, *core_, engine_, disk_, log_disk_, [this] { return Tag(); }),
-      work_(host_, strand_, directory_, disk_, engine_,
+      stats_(host_->requests->Open(pid_, core_->app().app_name)),
+      store_(host_, opened, work_, figures(),
+             {.hold = [this] { ++holds_; },
+              .release = [this] { Release(); },
+              .drop_held =
+                  [this] {
+                    effects_.clear();
+                    --holds_;
+                  },
+              .is_holding = [this] { return holds_ > 0; },
+              .end_views =
+                  [this] {
+                    reads_.EndScans();
+                    verifying_.EndCounting();
+                  },
+              .on_content = [this] { shipping_.Forget(); },
+              .on_exchanged = [this](uint64_t serial) { learning_.Finish(serial); },
+              .on_exchange_failed =
+                  [this](uint64_t serial, const absl::Status& why) {
+                    learning_.FailHere(serial, why);
+                  },
+              .fence = [this](const std::string& why) { Fence(why); },
+              .tag = [this] { return Tag(); }}),
+      office_(host_, *core_, store_.engine(), disk_, log_disk_, [this] { return Tag(); }),
+      work_(host_, strand_, directory_, disk_, store_.engine(),
             {.owner = [this] { return std::weak_ptr<void>(weak_from_this()); },
              .is_quiet = [this] { return appends_under_way_ == 0 && applies_->IsIdle(); },
              .on_quiet_wish = [this] { compaction_.Hurry(); },
@@ -80,17 +85,14 @@ Replica::Replica(std::shared_ptr<const ReplicaHost> host, StrandPtr strand, Open
                                   const absl::Status& status) { OnApplyFailed(decree, status); },
               .on_no_space =
                   [this](const absl::Status& status) { work_.OnNoSpace("an apply", status); }})),
-      source_(host_->env.files(), host_->served, pid_, DataPathOf(directory_),
-              host_->disks->layout.data_directories[disk_].tag),
       log_is_void_(opened.log_is_void),
-      stats_(host_->requests->Open(pid_, core_->app().app_name)),
       partition_{.clock = host_->env.clock(),
                  .strand = strand_,
                  .pid = pid_,
                  .server = host_->self.ToString(),
                  .stats = stats_,
                  .office = office_,
-                 .engine = engine_,
+                 .engine = store_.engine(),
                  .owner = [this] { return std::weak_ptr<void>(weak_from_this()); },
                  .in_pool = [this](PoolWork work,
                                    Then then) { work_.InPool(std::move(work), std::move(then)); },
@@ -103,44 +105,59 @@ Replica::Replica(std::shared_ptr<const ReplicaHost> host, StrandPtr strand, Open
       writes_(partition_, admission_, host_->options.max_allowed_write_bytes,
               {.new_token = [this] { return next_token_++; },
                .order = [this](const ClientWrite& write) { Step(write); }}),
-      compaction_(host_->env.clock(), pid_, disk_, host_->compactions, work_, engine_,
+      compaction_(host_->env.clock(), pid_, disk_, host_->compactions, work_, store_.engine(),
                   {.wishes = [this]() -> const CompactionWishes& {
                      return admission_.Settings().compaction;
                    },
                    .is_member = [this] { return office_.IsMember(); },
                    .tag = [this] { return Tag(); }}),
-      verifying_(
+      messages_(host_, strand_, pid_, disk_, log_disk_, office_, stats_, store_.engine(),
+                store_.log(),
+                {.owner = [this] { return std::weak_ptr<void>(weak_from_this()); },
+                 .step = [this](const Event& event) { Step(event); }}),
+      verifying_(host_, pid_, disk_, *core_, office_, work_, *applies_, store_.engine(),
+                 {.call =
+                      [this](Endpoint to, const char* name, std::string body,
+                             absl::Duration timeout, ReplicaMessages::OnResult on_result) {
+                        messages_.Call(to, name, std::move(body), timeout, std::move(on_result));
+                      },
+                  .write_nothing = [this] { WriteNothing(); },
+                  .fence = [this](const std::string& why) { Fence(why); },
+                  .tag = [this] { return Tag(); }}),
+      checkpoints_(host_, strand_, directory_, disk_, log_disk_, *core_, office_, work_,
+                   store_.engine(), store_.log(),
+                   {.owner = [this] { return std::weak_ptr<void>(weak_from_this()); },
+                    .is_holding = [this] { return holds_ > 0; },
+                    .hot_keys = [this] { return reads_.HotKeys(); },
+                    .on_interval = [this] { verifying_.Consider(); },
+                    .write_nothing = [this] { WriteNothing(); },
+                    .step = [this](const Event& event) { Step(event); },
+                    .fence = [this](const std::string& why) { Fence(why); },
+                    .tag = [this] { return Tag(); }}),
+      shipping_(
           host_,
-          pid_, disk_, *core_, office_, work_, *applies_, engine_,
-          {.call =
-               [this](Endpoint to, const char* name, std::string body, absl::Duration timeout,
-                      absl::AnyInvocable<void(RpcResult)> on_result) {
-                 Call(to, name, std::move(body), timeout,
-                      [on_result = std::move(on_result)](Replica&, RpcResult result) mutable {
-                        on_result(std::move(result));
-                      });
-               },
-           .write_nothing = [this] { WriteNothing(); },
-           .fence = [this](const std::string& why) { Fence(why); },
-           .tag = [this] { return Tag(); }}) {
-  figures().SetPlace(host_->disks->layout.data_directories[disk_].tag,
-                     log_ == nullptr ? nullptr : log_->gauges());
-  figures().SetEngine(engine_ == nullptr ? nullptr : engine_->meter());
-}
+          LearnSource(host_->env.files(), host_->served, pid_, DataPathOf(directory_),
+                      host_->disks->layout.data_directories[disk_].tag),
+          disk_, *core_, work_, checkpoints_, messages_, store_.engine(), store_.log(),
+          {.step = [this](const Event& event) { Step(event); }, .tag = [this] { return Tag(); }}),
+      learning_(host_, strand_, pid_, directory_, disk_, stats_, work_, store_.engine(),
+                store_.log(),
+                {.exchange_engine =
+                     [this](uint64_t serial, Decree expected, PoolWork exchange) {
+                       store_.ExchangeEngine(serial, expected, std::move(exchange));
+                     },
+                 .step = [this](const Event& event) { Step(event); },
+                 .tag = [this] { return Tag(); }}) {}
 
 Replica::~Replica() { host_->requests->Close(pid_, stats_); }
 
 void Replica::Start(CloseRequest on_close) {
   CHECK_ON_STRAND(strand_);
   on_close_ = std::move(on_close);
-  if (log_is_void_) log_->StartAnew(engine_->last_applied());
-  // Spread over the interval, so that the replicas of a server don't flush all at once.
-  const int64_t interval_ms = absl::ToInt64Milliseconds(host_->options.checkpoint_interval);
-  ScheduleCheckpoint(absl::Milliseconds(
-      interval_ms / 2 +
-      static_cast<int64_t>(host_->env.random().Below(static_cast<uint64_t>(interval_ms / 2 + 1)))));
+  if (log_is_void_) store_.log()->StartAnew(store_.engine()->last_applied());
+  checkpoints_.Start();
   ArmWakeup();
-  WarmFromHotReads();
+  checkpoints_.WarmCache();
 }
 
 std::string Replica::Tag() const {
@@ -152,7 +169,7 @@ std::string Replica::Tag() const {
 
 ReplyToken Replica::Keep(Responder responder) {
   const ReplyToken token = next_token_++;
-  peers_.emplace_hint(peers_.end(), token, std::move(responder));
+  messages_.Keep(token, std::move(responder));
   return token;
 }
 
@@ -182,9 +199,9 @@ void Replica::Learn(LearnRequest request, Responder responder) {
   if (office_.IsClosed())
     return responder.Reply(ErrorCode::kOk,
                            EncodeWrapped(LearnResponse{.err = ErrorCode::kInvalidState}));
-  const LogCoverage coverage = CoverageFrom(core_->LearnStart(request));
+  const LogCoverage coverage = checkpoints_.CoverageFrom(core_->LearnStart(request));
   const ReplyToken token = Keep(std::move(responder));
-  learners_asking_[token] = request.learner;
+  shipping_.NoteAsking(token, request.learner);
   Step(LearnReceived{token, std::move(request), coverage});
 }
 
@@ -226,7 +243,7 @@ void Replica::Step(const Event& event, Instant now) {
   last_step_ = now;
   const int64_t odd = core_->counters().odd_messages;
   Effects effects = core_->Step(event, now);
-  NoteLearners();
+  shipping_.NoteLearners();
   figures().Note(core_->marks(), now);
   if (const int64_t more = core_->counters().odd_messages - odd; more > 0)
     figures().Count(ReplicaCount::kOddMessages, static_cast<uint64_t>(more));
@@ -266,12 +283,12 @@ void Replica::Drain() {
 bool Replica::CarryOutFirstSteps(Effects& effects) {
   if (effects.persist_ballot || effects.persist_standing) {
     const Ballot ballot =
-        std::exchange(effects.persist_ballot, std::nullopt).value_or(info_.ballot);
-    StoreBallot(ballot, std::exchange(effects.persist_standing, std::nullopt));
+        std::exchange(effects.persist_ballot, std::nullopt).value_or(store_.info().ballot);
+    store_.StoreBallot(ballot, std::exchange(effects.persist_standing, std::nullopt));
     return false;
   }
   if (effects.restart_log) {
-    RestartLogAt(std::exchange(effects.restart_log, std::nullopt)->applied);
+    store_.RestartLogAt(std::exchange(effects.restart_log, std::nullopt)->applied);
     return false;
   }
   return true;
@@ -284,13 +301,13 @@ void Replica::Release() {
 
 void Replica::CarryOut(Effects& effects) {
   for (const RoleChange& change : effects.role_changes) {
-    NoteLearning(change);
+    learning_.NoteRole(change);
     LOG(INFO) << Tag() << " " << PartitionStatusName(change.from) << " -> "
               << PartitionStatusName(change.to) << " under ballot " << change.ballot << ": "
               << change.why;
   }
   if (!effects.role_changes.empty()) {
-    if (office_.IsMember()) DropCopies();
+    if (office_.IsMember()) learning_.DropCopies();
     if (core_->role() != PartitionStatus::kPrimary) host_->verifications->NotPrimaryAnyMore(pid_);
     if (!office_.IsMember()) verifying_.EndCounting();
     if (!office_.MayBePrimaryAgain()) {
@@ -302,23 +319,29 @@ void Replica::CarryOut(Effects& effects) {
   // The log first: its write and the prepares run side by side, and the disk is the slower of the
   // two.
   for (LogAppend& append : effects.append) Append(std::move(append));
-  for (Envelope& envelope : effects.send) Send(std::move(envelope));
+  for (Envelope& envelope : effects.send) messages_.Send(std::move(envelope));
   for (const MutationPtr& mutation : effects.apply)
     writes_.times().Committed(mutation->decree, last_step_);
   if (!effects.apply.empty())
-    applies_->Apply(engine_, effects.apply,
+    applies_->Apply(store_.engine(), effects.apply,
                     core_->role() == PartitionStatus::kPotentialSecondary
                         ? ApplyQueue::Urgency::kLast
                         : ApplyQueue::Urgency::kSoon);
-  for (PeerReply& reply : effects.replies) Answer(std::move(reply));
+  for (const PeerReply& reply : effects.replies) Answer(reply);
   for (const ClientReply& reply : effects.client_replies) writes_.Answer(reply, last_step_);
   for (const ReplyToken token : effects.dropped) {
-    peers_.erase(token);
-    learners_asking_.erase(token);
+    messages_.GiveUp(token);
+    shipping_.GiveUp(token);
   }
-  for (ShipState& ship : effects.ship) Ship(std::move(ship));
-  if (effects.learner_work) StartLearnerWork(*std::move(effects.learner_work));
+  for (ShipState& ship : effects.ship) shipping_.Ship(std::move(ship));
+  if (effects.learner_work) learning_.Begin(*std::move(effects.learner_work));
   if (effects.close != Effects::Close::kNo) AskToClose(effects.close, effects.close_why);
+}
+
+void Replica::Answer(const PeerReply& reply) {
+  if (const auto* learn = std::get_if<LearnResponse>(&reply.body))
+    return shipping_.Answer(reply.token, *learn);
+  messages_.Answer(reply);
 }
 
 void Replica::ArmWakeup() {
@@ -347,15 +370,14 @@ void Replica::Fence(const std::string& why) {
 void Replica::AskToClose(Effects::Close close, const std::string& why) {
   if (office_.IsClosed() || !on_close_) return;
   // What a learner got from elsewhere is in no log of its own: without room for it, it is waited for.
-  const bool is_in_memory_only = engine_ != nullptr && engine_->last_flushed() < info_.durable;
-  if (close != Effects::Close::kSetAside && is_in_memory_only)
-    return Maintain([](Engine& engine) { return engine.Flush(); },
-                    [this, close, why](const absl::Status& status) {
-                      if (!IsRefusal(status)) return AskTableToClose(close, why);
-                      OnNoSpace("what was learned", status);
-                      After(DiskWork::kNoSpacePause,
-                            [close, why](Replica& r) { r.AskToClose(close, why); });
-                    });
+  if (close != Effects::Close::kSetAside && store_.IsInMemoryOnly())
+    return work_.Maintain([](Engine& engine) { return engine.Flush(); },
+                          [this, close, why](const absl::Status& status) {
+                            if (!IsRefusal(status)) return AskTableToClose(close, why);
+                            work_.OnNoSpace("what was learned", status);
+                            work_.After(DiskWork::kNoSpacePause,
+                                        [this, close, why] { AskToClose(close, why); });
+                          });
   AskTableToClose(close, why);
 }
 
@@ -375,60 +397,14 @@ void Replica::HoldForApplies() {
   holds_ += is_behind ? 1 : -1;
 }
 
-// ---- the log and .init-info ----
-
-void Replica::StoreInfo(InitInfo info, absl::AnyInvocable<void()> then) {
-  ++holds_;
-  work_.InPoolOnceThereIsRoom(
-      std::make_shared<PoolWork>([&files = host_->env.files(), directory = directory_, info] {
-        return StoreInitInfo(files, directory, info);
-      }),
-      [this, info, then = std::move(then)](const absl::Status& status) mutable {
-        if (office_.IsClosed()) return;
-        if (!status.ok()) {
-          effects_.clear();  // none of them may be carried out without it
-          --holds_;
-          const std::string why = absl::StrCat("store ", kInitInfoName, ": ", status.ToString());
-          host_->disks->watch->OnIoError(disk_, why);
-          return Fence(why);
-        }
-        info_ = info;
-        then();
-        Release();
-      });
-}
-
-void Replica::StoreBallot(Ballot ballot, std::optional<Standing> standing) {
-  InitInfo info = info_;
-  if (standing) info.is_learner = *standing == Standing::kLearner;
-  info.ballot = std::max(info.ballot, ballot);
-  // Never lower: it may mark mutations that came from elsewhere and are not flushed yet
-  // (pacifica/PROTOCOL.md 9.4).
-  info.durable = std::max(info.durable, engine_->last_durable());
-  StoreInfo(info, [] {});
-}
+// ---- the log ----
 
 void Replica::ForgetSharedLog() {
   CHECK_ON_STRAND(strand_);
-  if (office_.IsClosed() || info_.offset_in_shared_log == 0) return;
+  if (office_.IsClosed() || store_.info().offset_in_shared_log == 0) return;
   if (holds_ > 0 || is_draining_)  // another store may be under way
-    return After(DiskWork::kNoSpacePause, [](Replica& r) { r.ForgetSharedLog(); });
-  InitInfo info = info_;
-  info.offset_in_shared_log = 0;
-  StoreInfo(info, [] {});
-}
-
-void Replica::RestartLogAt(Decree applied) {
-  ++holds_;
-  work_.WhenQuiet([this, applied] {  // what is under way still belongs to the old content
-    InitInfo info = info_;
-    info.durable = std::max(info.durable, applied);
-    info.offset_in_shared_log = host_->opening->SharedLogEnd();
-    info.offset_in_private_log = log_->end_offset();
-    info.is_learner = true;
-    StoreInfo(info, [this, applied] { log_->StartAnew(applied); });
-    Release();
-  });
+    return work_.After(DiskWork::kNoSpacePause, [this] { ForgetSharedLog(); });
+  store_.ForgetSharedLog();
 }
 
 void Replica::Append(LogAppend append) {
@@ -439,10 +415,11 @@ void Replica::Append(LogAppend append) {
   ++appends_under_way_;
   if (core_->role() == PartitionStatus::kPrimary)
     writes_.times().Appended(append.mutation->decree, append.sequence, last_step_);
-  WatchReplay();
-  log_->Append(std::move(append.mutation), [self = weak_from_this()](const absl::Status& status) {
-    if (const auto replica = self.lock()) replica->OnLogged(status);
-  });
+  checkpoints_.WatchReplay();
+  store_.log()->Append(std::move(append.mutation),
+                       [self = weak_from_this()](const absl::Status& status) {
+                         if (const auto replica = self.lock()) replica->OnLogged(status);
+                       });
 }
 
 void Replica::OnLogged(const absl::Status& status) {
@@ -451,7 +428,7 @@ void Replica::OnLogged(const absl::Status& status) {
   --appends_under_way_;
   if (status.ok()) {
     const Instant now = host_->env.clock().Now();
-    writes_.times().Durable(sequence, log_->reported_write_began(), now);
+    writes_.times().Durable(sequence, store_.log()->reported_write_began(), now);
     Step(Logged{sequence}, now);
   } else {
     if (!office_.IsClosed()) {
@@ -470,111 +447,60 @@ void Replica::OnApplyFailed(Decree decree, const absl::Status& status) {
   Step(Applied{decree, ErrorCode::kLocalAppFailure});
 }
 
-// ---- messages ----
+// ---- checkpoints ----
 
-void Replica::Call(Endpoint to, const char* name, std::string body, absl::Duration timeout,
-                   absl::AnyInvocable<void(Replica&, RpcResult)> on_result) {
-  host_->transport.Call(
-      to,
-      {.name = name,
-       .body = std::move(body),
-       .thread_hash = std::string_view(name) == kRpcUpdateConfiguration ? 0 : pid_.thread_hash(),
-       .timeout = timeout},
-      strand_,
-      [self = weak_from_this(), on_result = std::move(on_result)](RpcResult result) mutable {
-        if (const auto replica = self.lock()) on_result(*replica, std::move(result));
-      });
+void Replica::CheckpointNow() {
+  CHECK_ON_STRAND(strand_);
+  if (!office_.IsClosed()) checkpoints_.MakeIfNeeded();
 }
 
-void Replica::Send(Envelope envelope) {
-  std::visit([this](auto& message) { SendMessage(message); }, envelope);
+void Replica::FlushReplayed(std::shared_ptr<void> until_flushed) {
+  CHECK_ON_STRAND(strand_);
+  if (!office_.IsClosed()) checkpoints_.FlushReplayed(std::move(until_flushed));
 }
 
-void Replica::SendMessage(SendPrepare& m) {
-  const bool is_member = m.request.config.status == PartitionStatus::kSecondary;
-  Call(m.to, kRpcPrepare, EncodePrepare(m.request, host_->options.peer_generation), m.timeout,
-       [to = m.to, serial = m.serial, is_member, sent = host_->env.clock().Now()](
-           Replica& self, const RpcResult& result) {
-         auto [error, ack] = Decoded<PrepareAck>(result);
-         if (is_member && error == ErrorCode::kOk && ack.err == ErrorCode::kOk)
-           self.host_->peers->OnAck(to, self.host_->env.clock().Now() - sent);
-         if (error != ErrorCode::kOk || ack.err != ErrorCode::kOk)
-           self.figures().Count(ReplicaCount::kPreparesFailed);
-         self.Step(PrepareAcked{to, serial, error, std::move(ack)});
-       });
+// ---- closing ----
+
+void Replica::StepDown() {
+  CHECK_ON_STRAND(strand_);
+  if (office_.IsClosed() || has_stepped_down_ || !office_.IsPrimaryOfOthers()) return;
+  has_stepped_down_ = true;
+  Step(ProposalReceived{{.info = core_->app(),
+                         .config = core_->configuration(),
+                         .type = ConfigType::kDowngradeToSecondary,
+                         .node = host_->self}});
 }
 
-void Replica::SendMessage(SendGroupCheck& m) {
-  Call(m.to, kRpcGroupCheck, Wrapped(*host_, m.request), m.timeout,
-       [to = m.to, ballot = m.request.config.ballot](Replica& self, const RpcResult& result) {
-         auto [error, response] = Decoded<GroupCheckResponse>(result);
-         if (error == ErrorCode::kOk) self.office_.NoteSpaceOf(to, response.disk_status);
-         if (error != ErrorCode::kOk || response.err != ErrorCode::kOk)
-           self.figures().Count(ReplicaCount::kGroupChecksFailed);
-         self.Step(GroupCheckAnswered{to, ballot, error, std::move(response)});
-       });
+bool Replica::HoldsOffice() const {
+  CHECK_ON_STRAND(strand_);
+  return office_.IsHeld();
 }
 
-void Replica::SendMessage(SendAddLearner& m) {
-  host_->transport.SendOneWay(m.to, {.name = kRpcAddLearner,
-                                     .body = Wrapped(*host_, m.request),
-                                     .thread_hash = pid_.thread_hash()});
-}
-
-void Replica::SendMessage(SendRemove& m) {
-  host_->transport.SendOneWay(m.to, {.name = kRpcRemoveReplica,
-                                     .body = Wrapped(*host_, m.config),
-                                     .thread_hash = pid_.thread_hash()});
-}
-
-void Replica::SendMessage(SendLearn& m) {
-  const bool has_none = m.request.last_committed_decree_in_prepare_list == Decree(0);
-  m.request.max_gced_decree = !log_->Covers(Decree(1)) ? engine_->last_durable().value()
-                              : has_none               ? -1
-                                                       : 0;
-  Call(m.to, kRpcLearn, Wrapped(*host_, m.request), m.timeout,
-       [serial = m.serial](Replica& self, const RpcResult& result) {
-         auto [error, response] = Decoded<LearnResponse>(result);
-         if (error == ErrorCode::kOk && response.err == ErrorCode::kOk) self.NoteLearned(response);
-         self.Step(LearnAnswered{serial, error, std::move(response)});
-       });
-}
-
-void Replica::SendMessage(SendLearnCompletion& m) {
-  Call(m.to, kRpcLearnCompletion, Wrapped(*host_, m.report), m.timeout,
-       [signature = m.report.learner_signature](Replica& self, const RpcResult& result) {
-         auto [error, response] = Decoded<LearnNotifyResponse>(result);
-         self.Step(LearnCompletionAnswered{signature, error, std::move(response)});
-       });
-}
-
-void Replica::SendMessage(SendConfigurationUpdate& m) {
-  const auto answered = [serial = m.serial](Replica& self, const RpcResult& result) {
-    auto [error, response] = Decoded<ConfigurationUpdateResponse>(result);
-    if (serial != 0) self.Step(ConfigurationUpdateAnswered{serial, error, std::move(response)});
-  };
-  const Endpoint meta = host_->lease->leader();
-  if (meta.IsValid())
-    return Call(meta, kRpcUpdateConfiguration, Wrapped(*host_, m.request), m.timeout, answered);
-  strand_->Post([self = weak_from_this(), answered] {
-    if (const auto replica = self.lock()) answered(*replica, {.error = ErrorCode::kNetworkFailure});
+void Replica::Close(CloseMode mode, absl::AnyInvocable<void(absl::Status)> done) {
+  CHECK_ON_STRAND(strand_);
+  office_.Close();
+  store_.Close();
+  on_close_ = nullptr;
+  if (wakeup_timer_ != kNoTimer) strand_->Cancel(wakeup_timer_);
+  checkpoints_.Close();
+  learning_.Close();
+  effects_.clear();
+  work_.Close();
+  compaction_.Close();
+  applies_->Abandon();
+  writes_.Close();
+  admission_.Close();
+  reads_.Close();
+  verifying_.Close();
+  host_->verifications->NotPrimaryAnyMore(pid_);
+  messages_.Refuse();
+  shipping_.Close();
+  // First the log: what waits there for space must not be waited for.
+  store_.log()->Drain([self = shared_from_this(), mode, done = std::move(done)]() mutable {
+    self->work_.WhenQuiet([self = self.get(), mode, done = std::move(done)]() mutable {
+      self->store_.Finish(mode, self->reads_.HotKeys(), std::move(done));
+    });
   });
-}
-
-void Replica::Answer(PeerReply reply) {
-  if (const auto* learn = std::get_if<LearnResponse>(&reply.body))
-    return ReplyLearn(reply.token, *learn, EncodedForPeer(*learn));
-  const auto it = peers_.find(reply.token);
-  if (it == peers_.end()) return;
-  Responder responder = std::move(it->second);
-  peers_.erase(it);
-  if (auto* check = std::get_if<GroupCheckResponse>(&reply.body))
-    check->disk_status = host_->disks->watch->StateForPeers(
-        host_->disks->watch->HasSpace(log_disk_) ? disk_ : log_disk_);
-  const PeerGeneration generation = host_->options.peer_generation;
-  responder.Reply(
-      ErrorCode::kOk,
-      std::visit([&](const auto& body) { return EncodeWrapped(body, generation); }, reply.body));
 }
 
 // ---- questions ----
@@ -582,9 +508,10 @@ void Replica::Answer(PeerReply reply) {
 ReplicaSnapshot Replica::Snapshot() const {
   CHECK_ON_STRAND(strand_);
   const Watermarks marks = core_->marks();
-  const PrivateLog::Stats log = log_ == nullptr ? PrivateLog::Stats() : log_->stats();
+  const PrivateLog::Stats log =
+      store_.log() == nullptr ? PrivateLog::Stats() : store_.log()->stats();
   std::optional<ValueSchema> data_version;
-  if (engine_ != nullptr) data_version = engine_->data_version();
+  if (store_.engine() != nullptr) data_version = store_.engine()->data_version();
   return {.pid = pid_,
           .status = marks.role,
           .ballot = marks.ballot,
@@ -596,7 +523,7 @@ ReplicaSnapshot Replica::Snapshot() const {
           .directory = directory_,
           .log_files = log.files,
           .log_bytes = log.bytes,
-          .valid_start_in_shared_log = info_.offset_in_shared_log,
+          .valid_start_in_shared_log = store_.info().offset_in_shared_log,
           .compaction = compaction_.Status(CompactionWishes::From(core_->app().envs)),
           .data_version = data_version};
 }

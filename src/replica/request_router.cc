@@ -280,7 +280,7 @@ void RequestRouter::CountContent(InboundRequest request) {
     return request.responder.Reply(ErrorCode::kOk, EncodeWrapped(CountContentResponse{.err = why}));
   replica->strand()->Post(
       [replica, count = *std::move(count), responder = std::move(request.responder)]() mutable {
-        responder.Reply(ErrorCode::kOk, EncodeWrapped(replica->CountContent(count)));
+        responder.Reply(ErrorCode::kOk, EncodeWrapped(replica->verifying().Count(count)));
       });
 }
 
@@ -298,7 +298,7 @@ void RequestRouter::VerifyReplicas(InboundRequest request) {
   }
   replica->strand()->Post(
       [replica, verify = *verify, responder = std::move(request.responder)]() mutable {
-        responder.Reply(ErrorCode::kOk, EncodeWrapped(replica->VerifyReplicas(verify)));
+        responder.Reply(ErrorCode::kOk, EncodeWrapped(replica->verifying().Answer(verify)));
       });
 }
 

@@ -1,13 +1,18 @@
 // A replica server that learns from a 2.5.0 primary which answers with the files of its log: the
 // files, what happens to them and to either side meanwhile. SPDX-License-Identifier: Apache-2.0
+#include "replica/replica_learning.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
+#include <variant>
 
 #include "replica/replica_snapshot.h"
 #include "tests/replica/log_lines.h"
 #include "tests/replica/old_primary.h"
+#include "tests/replica/part_world.h"
 #include "tests/replica/server_world.h"
 #include "tests/rpc/fixtures.h"
 
@@ -444,6 +449,67 @@ TEST_F(ReplicaLearningTest, TheCapturedConversation) {
   auto copy = *DecodeWrapped<CopyRequest>(old.copy_bodies[0]);
   copy.dst_dir = DecodeWrapped<CopyRequest>(body("66_nfs_copy_log"))->dst_dir;
   EXPECT_EQ(EncodeWrapped(copy), body("66_nfs_copy_log"));
+}
+
+// ---- a learner's work by itself, without servers ----
+
+class LearnerWorkTest : public PartWorld {
+ protected:
+  LearnerWorkTest() {
+    learning_.emplace(
+        host_, strand_, kPart, kDirectory, 0, std::make_shared<RequestStats>(0), *work_, engine_,
+        log_,
+        ReplicaLearning::Hooks{
+            .exchange_engine =
+                [this](uint64_t, Decree expected, DiskWork::PoolWork exchange) {
+                  exchanged_at_ = expected;
+                  env_.RunInPool([&] { exchanged_ = exchange(); });
+                },
+            .step =
+                [this](const Event& event) { done_.push_back(std::get<LearnerWorkDone>(event)); },
+            .tag = [] { return std::string("[2.1]"); }});
+  }
+  void Begin(LearnerWork work) {
+    Do([&] { learning_->Begin(std::move(work)); });
+    Run(absl::Seconds(5));
+  }
+  bool IsThere(const std::string& name) {
+    bool is_there = false;
+    env_.RunInPool([&] { is_there = Exists(env_.files(), std::string(kDirectory) + "/" + name); });
+    return is_there;
+  }
+
+  std::optional<ReplicaLearning> learning_;
+  std::optional<Decree> exchanged_at_;
+  absl::Status exchanged_;
+  std::vector<LearnerWorkDone> done_;
+};
+
+TEST_F(LearnerWorkTest, WhatItWasTaughtIsFlushed) {
+  EXPECT_TRUE(engine_->Apply(Decree(1), 0, {}).ok());
+  Begin({.serial = 3, .what = LearnerWork::What::kFlush});
+  ASSERT_EQ(done_.size(), 1u);
+  EXPECT_EQ(done_.front().serial, 3u);
+  EXPECT_EQ(done_.front().durable, Decree(1));
+}
+
+TEST_F(LearnerWorkTest, FilesThatAreNoCheckpointAreRefused) {
+  LearnerWork work{.serial = 4, .what = LearnerWork::What::kInstallCheckpoint};
+  Begin(work);
+  work.response.state.files = {"checkpoint.1/a", "elsewhere/b"};
+  Begin(work);
+  ASSERT_EQ(done_.size(), 2u);
+  for (const LearnerWorkDone& done : done_)
+    EXPECT_EQ(done.result, LearnerWorkDone::Result::kRemoteFailed);
+  EXPECT_FALSE(exchanged_at_);
+}
+
+TEST_F(LearnerWorkTest, AMemberKeepsNoCopies) {
+  env_.RunInPool(
+      [&] { EXPECT_TRUE(env_.files().CreateDirectories(LearnPathOf(kDirectory)).ok()); });
+  Do([&] { learning_->DropCopies(); });
+  Run(absl::Seconds(1));
+  EXPECT_FALSE(IsThere("learn"));
 }
 
 }  // namespace

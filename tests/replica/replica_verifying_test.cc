@@ -2,7 +2,6 @@
 // verification_rounds_test.cc. SPDX-License-Identifier: Apache-2.0
 #include "replica/replica_verifying.h"
 
-#include <variant>
 #include <vector>
 
 #include "tests/replica/part_world.h"
@@ -13,13 +12,6 @@ namespace {
 class ReplicaVerifyingTest : public PartWorld {
  protected:
   ReplicaVerifyingTest() {
-    CoreOptions options;
-    options.pid = kPart;
-    options.self = host_->self;
-    options.app = {
-        .app_name = "t", .app_id = kPart.app_id, .partition_count = 4, .max_replica_count = 1};
-    core_ = std::make_unique<ReplicaCore>(options, RecoveredState{}, env_.clock().Now());
-    office_.emplace(host_, *core_, engine_, 0, 0, [] { return std::string(); });
     applies_ = std::make_shared<ApplyQueue>(strand_, ApplyQueue::Hooks{});
     verifying_.emplace(host_, kPart, 0, *core_, *office_, *work_, *applies_, engine_,
                        ReplicaVerifying::Hooks{
@@ -28,29 +20,6 @@ class ReplicaVerifyingTest : public PartWorld {
                            .write_nothing = [this] { ++empty_writes_; },
                            .fence = [this](const std::string& why) { fenced_.push_back(why); },
                            .tag = [] { return std::string("[2.1]"); }});
-  }
-  ~ReplicaVerifyingTest() override {
-    verifying_.reset();
-    office_.reset();
-  }
-
-  // The meta server makes it a primary without others.
-  void MakePrimary() {
-    office_->Connect(host_->lease->term());
-    core_->Step(Connected{}, env_.clock().Now());
-    ConfigurationUpdateRequest proposal{.type = ConfigType::kAssignPrimary, .node = host_->self};
-    proposal.info.app_id = kPart.app_id;
-    proposal.info.max_replica_count = 1;
-    proposal.config.pid = kPart;
-    proposal.config.max_replica_count = 1;
-    const Effects asked = core_->Step(ProposalReceived{proposal}, env_.clock().Now());
-    for (const Envelope& envelope : asked.send)
-      if (const auto* update = std::get_if<SendConfigurationUpdate>(&envelope))
-        core_->Step(ConfigurationUpdateAnswered{.serial = update->serial,
-                                                .response = {.err = ErrorCode::kOk,
-                                                             .config = update->request.config}},
-                    env_.clock().Now());
-    ASSERT_EQ(core_->role(), PartitionStatus::kPrimary);
   }
   CountContentRequest Question() const {
     return {.pid = kPart,
@@ -72,8 +41,6 @@ class ReplicaVerifyingTest : public PartWorld {
     return answer;
   }
 
-  std::unique_ptr<ReplicaCore> core_;
-  std::optional<ReplicaOffice> office_;
   std::shared_ptr<ApplyQueue> applies_;
   std::optional<ReplicaVerifying> verifying_;
   int empty_writes_ = 0;

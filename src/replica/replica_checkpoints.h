@@ -1,0 +1,94 @@
+// ReplicaCheckpoints: when one replica makes a checkpoint, what of its log may go then, and how its
+// cache is warmed after a restart.
+//
+// Shapes    A member makes one each checkpoint_interval, sooner where the replay of its log would
+//           take longer than replay_max, when somebody waits for it, and at once where a part of the
+//           log can't be read.
+// Errors    Want of space: again after 5 s. Any other error fences. A part of the log that can't be
+//           read does not: learners get checkpoints, and an empty write begins another file.
+// Threads   Strand-bound; checkpoints are made and keys are read in pools.
+// Lifetime  A part of a replica, beside what it is given, which outlives it.
+// Promises  replica_checkpoints/C1  Of the log nothing goes that is not durable in the engine, or that
+//               a learner or a member which is away is meant to get from it.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/time/time.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "pacifica/replica_core.h"
+#include "replica/disk_work.h"
+#include "replica/replica_host.h"
+#include "replica/replica_office.h"
+#include "wal/private_log.h"
+
+namespace arion {
+
+class ReplicaCheckpoints {
+ public:
+  struct Hooks {
+    std::function<std::weak_ptr<void>()> owner;
+    std::function<bool()> is_holding;  // effects wait for the disk: none is begun
+    std::function<std::vector<std::string>()> hot_keys;
+    std::function<void()> on_interval;    // each checkpoint_interval
+    std::function<void()> write_nothing;  // an empty write
+    std::function<void(const Event&)> step;
+    std::function<void(const std::string& why)> fence;
+    std::function<std::string()> tag;  // for the log
+  };
+  // `disk` of the data, `log_disk` of the log; `engine` and `log`: the owner's.
+  ReplicaCheckpoints(std::shared_ptr<const ReplicaHost> host, StrandPtr strand,
+                     std::string directory, size_t disk, size_t log_disk, const ReplicaCore& core,
+                     const ReplicaOffice& office, DiskWork& work,
+                     const std::shared_ptr<Engine>& engine, const std::shared_ptr<PrivateLog>& log,
+                     Hooks hooks);
+
+  void Start();
+  // From what was read last before the restart.
+  void WarmCache();
+  void MakeIfNeeded();
+  // Has what the log held written by the engine; lets go of `until_flushed` then.
+  void FlushReplayed(std::shared_ptr<void> until_flushed);
+  // Something is appended.
+  void WatchReplay();
+
+  // Whether the log reaches back to `start`, can be read from there, and is the shorter way.
+  LogCoverage CoverageFrom(Decree start) const;
+  void OnLogDamaged(const absl::Status& status);
+  // `durable`: what the engine would stand at after a crash.
+  void DropUnneededLog(Decree durable);
+
+  void Close();
+
+ private:
+  void Schedule(absl::Duration delay);
+  void OnDurable(Decree decree);
+  void WriteBehindDamage();
+  void WarmCache(std::shared_ptr<const std::vector<std::string>> keys, size_t from);
+
+  const std::shared_ptr<const ReplicaHost> host_;
+  const StrandPtr strand_;
+  const std::string directory_;
+  const size_t disk_;
+  const size_t log_disk_;
+  const ReplicaCore& core_;
+  const ReplicaOffice& office_;
+  DiskWork& work_;
+  const std::shared_ptr<Engine>& engine_;
+  const std::shared_ptr<PrivateLog>& log_;
+  const Hooks hooks_;
+  Decree log_damaged_through_;  // nobody is sent to it for these or earlier ones; 0: none
+  bool is_under_way_ = false;
+  bool is_replay_watched_ = false;
+  TimerId timer_ = kNoTimer;
+};
+
+// Keys that were read last, for the next start; what can't be stored leaves its cache cold.
+void KeepHotReads(FileSystem& files, const std::string& directory,
+                  const std::vector<std::string>& keys);
+
+}  // namespace arion

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "replica/replica_shipping.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "base/status.h"
+#include "rpc/thrift_codec.h"
+
+namespace arion {
+namespace {
+
+constexpr uint64_t kLogBytesUnpaid = 16 << 10;  // the end of a log
+
+}  // namespace
+
+ReplicaShipping::ReplicaShipping(std::shared_ptr<const ReplicaHost> host, LearnSource source,
+                                 size_t disk, const ReplicaCore& core, DiskWork& work,
+                                 ReplicaCheckpoints& checkpoints, ReplicaMessages& messages,
+                                 const std::shared_ptr<Engine>& engine,
+                                 const std::shared_ptr<PrivateLog>& log, Hooks hooks)
+    : host_(std::move(host)),
+      source_(std::move(source)),
+      disk_(disk),
+      core_(core),
+      work_(work),
+      checkpoints_(checkpoints),
+      messages_(messages),
+      engine_(engine),
+      log_(log),
+      hooks_(std::move(hooks)) {}
+
+std::string ReplicaShipping::Encoded(const LearnResponse& response) const {
+  return EncodeWrapped(response, host_->options.peer_generation);
+}
+
+void ReplicaShipping::Answer(ReplyToken token, const LearnResponse& response, std::string encoded) {
+  std::optional<Responder> responder = messages_.Take(token);
+  if (!responder) return;
+  const auto learner = asking_.find(token);
+  if (learner != asking_.end()) {
+    // Past its checkpoint: the files need not be kept for it any longer.
+    if (response.err == ErrorCode::kOk && response.type != LearnType::kApp)
+      source_.KeepShare(learner->second, nullptr);
+    asking_.erase(learner);
+  }
+  responder->Reply(ErrorCode::kOk, std::move(encoded));
+}
+
+void ReplicaShipping::NoteLearners() {
+  std::vector<Endpoint> learners = core_.learners();
+  if (learners == learners_) return;
+  learners_ = std::move(learners);
+  source_.KeepOnly(learners_);
+  work_.After(absl::ZeroDuration(), [this] {
+    if (core_.role() == PartitionStatus::kPrimary && engine_ != nullptr)
+      checkpoints_.DropUnneededLog(engine_->last_durable());
+  });
+}
+
+void ReplicaShipping::Ship(ShipState ship) {
+  auto shipped = std::make_shared<ShipState>(std::move(ship));
+  auto shipment = std::make_shared<LearnSource::Shipment>();
+  const auto asking = asking_.find(shipped->token);
+  const Endpoint learner = asking != asking_.end() ? asking->second : Endpoint{};
+  const uint64_t piece_bytes = source_.PieceBytes(learner);
+  auto encoded = std::make_shared<std::string>();  // in the pool: it takes a loop long
+  work_.MaintainInBulkPool(
+      [this, log = log_, piece_bytes, shipped, shipment, encoded](Engine& engine) {
+        RETURN_IF_ERROR(source_.Read(*log, engine, piece_bytes, shipped.get(), shipment.get()));
+        *encoded = Encoded(shipped->response);
+        return absl::OkStatus();
+      },
+      [this, shipped, shipment, encoded](const absl::Status& status) {
+        OnRead(shipped, *shipment, encoded, status);
+      });
+}
+
+void ReplicaShipping::OnRead(const std::shared_ptr<ShipState>& shipped,
+                             LearnSource::Shipment& shipment,
+                             const std::shared_ptr<std::string>& encoded,
+                             const absl::Status& status) {
+  if (!shipment.log_damage.ok()) checkpoints_.OnLogDamaged(shipment.log_damage);
+  if (!status.ok()) {
+    LOG(WARNING) << hooks_.tag() << " nothing to ship to a learner yet: " << status;
+    if (IsRefusal(status)) work_.OnNoSpace("a learner's checkpoint", status);
+    shipped->response.err =
+        absl::IsUnavailable(status) ? ErrorCode::kInactiveState : ErrorCode::kGetLearnStateFailed;
+    shipped->response.state = LearnState{};
+    *encoded = Encoded(shipped->response);
+  } else if (const auto learner = asking_.find(shipped->token);
+             learner != asking_.end() && shipment.share != nullptr) {
+    source_.KeepShare(learner->second, std::move(shipment.share));
+    source_.KeepOnly(learners_);
+  }
+  if (status.ok())
+    hooks_.step(Shipped{shipped->token, shipped->response.type,
+                        shipped->response.state.to_decree_included});
+  // What has been read of a log is paid for afterwards, but not so long that its end runs away.
+  const uint64_t bytes = shipped->response.state.meta.bytes.size();
+  absl::Duration delay;
+  if (const auto learner = asking_.find(shipped->token);
+      bytes >= kLogBytesUnpaid && learner != asking_.end()) {
+    delay = std::min(source_.LogPatience(learner->second, *shipped),
+                     host_->sending->Take(disk_, bytes, host_->env.clock().Now()));
+  }
+  if (delay == absl::ZeroDuration())
+    return Answer(shipped->token, shipped->response, std::move(*encoded));
+  work_.After(delay, [this, shipped, encoded] {
+    Answer(shipped->token, shipped->response, std::move(*encoded));
+  });
+}
+
+}  // namespace arion

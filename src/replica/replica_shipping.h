@@ -1,0 +1,75 @@
+// ReplicaShipping: what one replica gives to learners that ask it: a piece of its log, or a
+// checkpoint.
+//
+// Shapes    Shipped in the bulk pool, one at a time with other maintenance. What was read of a log is
+//           paid for to the server's throttle afterwards, by a later answer.
+// Errors    A learner is told to ask again, or that there is nothing for it; the replica goes on.
+// Threads   Strand-bound; files and log are read in the bulk pool.
+// Lifetime  A part of a replica, beside what it is given, which outlives it.
+// Promises  replica_shipping/S1  The files of a checkpoint are served only while its learner's session
+//               lasts, and not after the engine was exchanged.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "copies/learn_source.h"
+#include "pacifica/replica_core.h"
+#include "replica/disk_work.h"
+#include "replica/replica_checkpoints.h"
+#include "replica/replica_host.h"
+#include "replica/replica_messages.h"
+#include "wal/private_log.h"
+
+namespace arion {
+
+class ReplicaShipping {
+ public:
+  struct Hooks {
+    std::function<void(const Event&)> step;
+    std::function<std::string()> tag;  // for the log
+  };
+  // `source`: of its data. `disk`: of the data. `engine` and `log`: the owner's.
+  ReplicaShipping(std::shared_ptr<const ReplicaHost> host, LearnSource source, size_t disk,
+                  const ReplicaCore& core, DiskWork& work, ReplicaCheckpoints& checkpoints,
+                  ReplicaMessages& messages, const std::shared_ptr<Engine>& engine,
+                  const std::shared_ptr<PrivateLog>& log, Hooks hooks);
+
+  // It asked by that token, until it is answered or given up.
+  void NoteAsking(ReplyToken token, Endpoint learner) { asking_[token] = learner; }
+  void GiveUp(ReplyToken token) { asking_.erase(token); }
+  void Ship(ShipState ship);
+  void Answer(ReplyToken token, const LearnResponse& response) {
+    Answer(token, response, Encoded(response));
+  }
+  // Whose session has ended holds no checkpoint and no log any longer.
+  void NoteLearners();
+  // The engine was exchanged.
+  void Forget() { source_.Forget(); }
+  void Close() { source_.KeepOnly({}); }
+
+ private:
+  void OnRead(const std::shared_ptr<ShipState>& shipped, LearnSource::Shipment& shipment,
+              const std::shared_ptr<std::string>& encoded, const absl::Status& status);
+  std::string Encoded(const LearnResponse& response) const;  // also in the pool
+  void Answer(ReplyToken token, const LearnResponse& response, std::string encoded);
+
+  const std::shared_ptr<const ReplicaHost> host_;
+  LearnSource source_;
+  const size_t disk_;
+  const ReplicaCore& core_;
+  DiskWork& work_;
+  ReplicaCheckpoints& checkpoints_;
+  ReplicaMessages& messages_;
+  const std::shared_ptr<Engine>& engine_;
+  const std::shared_ptr<PrivateLog>& log_;
+  const Hooks hooks_;
+  std::map<ReplyToken, Endpoint> asking_;
+  std::vector<Endpoint> learners_;  // the core's
+};
+
+}  // namespace arion

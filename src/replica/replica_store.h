@@ -1,0 +1,95 @@
+// ReplicaStore: what one replica has on disk, its engine, its log and its .init-info, and the changes
+// of them that hold back all effects until they are durable: a new ballot or standing, a log made
+// void, an engine exchanged, the end.
+//
+// Shapes    Between hold() and release() no effect is carried out. .init-info is stored by one change
+//           at a time; its durable decree never falls while it marks mutations that came from
+//           elsewhere and are not flushed (pacifica/PROTOCOL.md 9.4).
+// Errors    Want of space is waited for. Else a store that fails fences, and what it held is dropped.
+// Threads   Strand-bound; the disk is waited for in its pool.
+// Lifetime  A part of a replica. References to engine() and log() stay valid as long.
+// Promises  replica_store/S1  The log is void on disk before an engine is exchanged; that happens only
+//               while the disk's work is quiet.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/functional/any_invocable.h>
+#include <absl/status/status.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/engine.h"
+#include "pacifica/effects.h"
+#include "recovery/replica_opener.h"
+#include "replica/disk_work.h"
+#include "replica/replica_host.h"
+#include "stats/request_stats.h"
+#include "wal/private_log.h"
+
+namespace arion {
+
+class ReplicaStore {
+ public:
+  struct Hooks {
+    std::function<void()> hold;
+    std::function<void()> release;
+    std::function<void()> drop_held;  // as release, but they are not carried out any more
+    std::function<bool()> is_holding;
+    std::function<void()> end_views;                    // of the engine: it is about to go
+    std::function<void()> on_content;                   // the former content is gone
+    std::function<void(uint64_t serial)> on_exchanged;  // before release
+    std::function<void(uint64_t serial, const absl::Status&)> on_exchange_failed;
+    std::function<void(const std::string& why)> fence;
+    std::function<std::string()> tag;  // for the log
+  };
+  // Takes the engine and the log of `opened`. `work`: may be made later, as it is given engine().
+  ReplicaStore(std::shared_ptr<const ReplicaHost> host, OpenedReplica& opened, DiskWork& work,
+               ReplicaFigures& figures, Hooks hooks);
+
+  const std::shared_ptr<Engine>& engine() const { return engine_; }  // null while it is exchanged
+  const std::shared_ptr<PrivateLog>& log() const { return log_; }
+  const InitInfo& info() const { return info_; }  // as on disk
+  // What was learned from elsewhere, is in no log of its own and not flushed either.
+  bool IsInMemoryOnly() const {
+    return engine_ != nullptr && engine_->last_flushed() < info_.durable;
+  }
+
+  void StoreBallot(Ballot ballot, std::optional<Standing> standing);
+  void RestartLogAt(Decree applied);
+  void ForgetSharedLog();
+  // Closes the engine, lets `exchange` change what lies in data/, opens it again; it must then
+  // stand at `expected`. The log is void from the first moment on. Waits for other stores of
+  // .init-info, so that none of them comes behind its own.
+  void ExchangeEngine(uint64_t serial, Decree expected, DiskWork::PoolWork exchange);
+
+  // No hook is called any more.
+  void Close() { is_closed_ = true; }
+  // kFlushed: engine and log are closed cleanly. kAsIs: dropped as they are.
+  enum class CloseMode { kFlushed, kAsIs };
+  // When the work is quiet. `hot_keys`: kept for the next start.
+  void Finish(CloseMode mode, std::vector<std::string> hot_keys,
+              absl::AnyInvocable<void(absl::Status)> done);
+
+ private:
+  void StoreInfo(InitInfo info, absl::AnyInvocable<void()> then);
+  void OnExchanged(uint64_t serial, const InitInfo& info, std::shared_ptr<Engine> engine,
+                   const absl::Status& status);
+
+  const std::shared_ptr<const ReplicaHost> host_;
+  const std::string directory_;
+  const size_t disk_;
+  InitInfo info_;
+  std::shared_ptr<Engine> engine_;
+  std::shared_ptr<PrivateLog> log_;
+  DiskWork& work_;
+  ReplicaFigures& figures_;
+  const Hooks hooks_;
+  bool is_closed_ = false;
+};
+
+}  // namespace arion

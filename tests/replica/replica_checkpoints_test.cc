@@ -1,0 +1,93 @@
+// A replica's checkpoints by themselves; with its server: replica_maintenance_test.cc.
+// SPDX-License-Identifier: Apache-2.0
+#include "replica/replica_checkpoints.h"
+
+#include <gmock/gmock.h>
+
+#include "client_requests/hot_reads.h"
+#include "tests/replica/part_world.h"
+
+namespace arion {
+namespace {
+
+using ::testing::ElementsAre;
+
+class ReplicaCheckpointsTest : public PartWorld {
+ protected:
+  ReplicaCheckpointsTest() {
+    EXPECT_TRUE(engine_->Apply(Decree(1), 0, {}).ok());
+    checkpoints_.emplace(
+        host_, strand_, kDirectory, 0, 0, *core_, *office_, *work_, engine_, log_,
+        ReplicaCheckpoints::Hooks{.owner = [this] { return std::weak_ptr<void>(owner_); },
+                                  .is_holding = [this] { return is_holding_; },
+                                  .hot_keys = [] { return std::vector<std::string>{"a key"}; },
+                                  .on_interval = [this] { ++intervals_; },
+                                  .write_nothing = [this] { ++empty_writes_; },
+                                  .step = [this](const Event&) { ++steps_; },
+                                  .fence = [](const std::string& why) { ADD_FAILURE() << why; },
+                                  .tag = [] { return std::string("[2.1]"); }});
+  }
+  void MakeIfNeeded() {
+    Do([&] { checkpoints_->MakeIfNeeded(); });
+    Run(absl::Seconds(1));
+  }
+
+  bool is_holding_ = false;
+  int intervals_ = 0, empty_writes_ = 0, steps_ = 0;
+  std::optional<ReplicaCheckpoints> checkpoints_;
+};
+
+TEST_F(ReplicaCheckpointsTest, OnlyAMemberMakesOne) {
+  MakeIfNeeded();
+  EXPECT_EQ(engine_->last_durable(), Decree(0));
+  MakePrimary();
+  MakeIfNeeded();
+  EXPECT_EQ(engine_->last_durable(), Decree(1));
+  EXPECT_EQ(steps_, 1);
+}
+
+TEST_F(ReplicaCheckpointsTest, NoneBeginsWhileEffectsWaitForTheDisk) {
+  MakePrimary();
+  is_holding_ = true;
+  MakeIfNeeded();
+  EXPECT_EQ(engine_->last_durable(), Decree(0));
+}
+
+TEST_F(ReplicaCheckpointsTest, WithoutANewWriteNoneIsMade) {
+  MakePrimary();
+  MakeIfNeeded();
+  MakeIfNeeded();
+  EXPECT_EQ(steps_, 1);
+}
+
+TEST_F(ReplicaCheckpointsTest, EachIntervalOneIsLookedFor) {
+  MakePrimary();
+  Do([&] { checkpoints_->Start(); });
+  Run(host_->options.checkpoint_interval * 3);
+  EXPECT_GE(intervals_, 2);
+  EXPECT_EQ(engine_->last_durable(), Decree(1));
+  Do([&] { checkpoints_->Close(); });
+  const int until_then = intervals_;
+  Run(host_->options.checkpoint_interval * 3);
+  EXPECT_EQ(intervals_, until_then);
+}
+
+TEST_F(ReplicaCheckpointsTest, WhatWasReadLastIsKeptWithIt) {
+  MakePrimary();
+  MakeIfNeeded();
+  absl::StatusOr<std::vector<std::string>> keys;
+  env_.RunInPool([&] { keys = LoadHotReads(env_.files(), kDirectory); });
+  ASSERT_TRUE(keys.ok()) << keys.status();
+  EXPECT_THAT(*keys, ElementsAre("a key"));
+}
+
+TEST_F(ReplicaCheckpointsTest, BehindDamageAnIdleTableIsWrittenTo) {
+  MakePrimary();
+  Do([&] { checkpoints_->OnLogDamaged(absl::DataLossError("a block")); });
+  Run(absl::Seconds(1));
+  EXPECT_GE(empty_writes_, core_->WriteGate() == ErrorCode::kOk ? 1 : 0);
+  EXPECT_EQ(engine_->last_durable(), Decree(1)) << "a checkpoint takes its place";
+}
+
+}  // namespace
+}  // namespace arion
