@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "replica/replica_questions.h"
 #include "replica/replica_snapshot.h"
 
 namespace arion {
@@ -41,37 +42,20 @@ ReplicaTable::ReplicaTable(std::shared_ptr<const ReplicaHost> host, StrandPtr st
       on_changed_(std::move(on_changed)),
       refusals_([](const std::string& line) { LOG(ERROR) << line; }) {}
 
-std::optional<ReplicaTable::Route> ReplicaTable::Find(PartitionId pid) const {
-  const ReaderLock lock(routes_mutex_);
-  const auto it = routes_.find(pid);
-  if (it == routes_.end()) return std::nullopt;
-  return it->second;
-}
-
-std::vector<std::shared_ptr<Replica>> ReplicaTable::OpenOf(int32_t app_id) const {
-  const ReaderLock lock(routes_mutex_);
-  std::vector<std::shared_ptr<Replica>> open;
-  for (auto it = routes_.lower_bound({app_id, 0}); it != routes_.end(); ++it) {
-    if (it->first.app_id != app_id) break;
-    if (it->second.phase == Phase::kOpen) open.push_back(it->second.replica);
-  }
-  return open;
-}
-
 void ReplicaTable::SetPhase(PartitionId pid, Slot& slot, Phase phase) {
   slot.phase = phase;
-  const WriterLock lock(routes_mutex_);
-  routes_[pid] = {.phase = phase, .replica = phase == Phase::kOpen ? slot.replica : nullptr};
+  routes_.Set(pid, phase, slot.replica);
+}
+
+void ReplicaTable::PostToOpen(const std::function<void(Replica&)>& task) const {
+  for (const auto& [pid, slot] : slots_)
+    if (slot.phase == Phase::kOpen)
+      slot.replica->strand()->Post([replica = slot.replica, task] { task(*replica); });
 }
 
 void ReplicaTable::Erase(PartitionId pid) {
   slots_.erase(pid);
-  const WriterLock lock(routes_mutex_);
-  routes_.erase(pid);
-}
-
-const std::string& ReplicaTable::TagOf(const FoundReplica& found) const {
-  return host_->disks->layout.data_directories[found.data_directory].tag;
+  routes_.Erase(pid);
 }
 
 // ---- opening ----
@@ -260,11 +244,7 @@ void ReplicaTable::FinishOpening(PartitionId pid, StrandPtr strand,
 void ReplicaTable::ForgetSharedLog() {
   CHECK_ON_STRAND(strand_);
   take_over_ = nullptr;
-  for (const auto& [pid, slot] : slots_) {
-    if (slot.phase == Phase::kOpen)
-      slot.replica->strand()->Post([replica = slot.replica] { replica->ForgetSharedLog(); });
-    // Others learn it when they are opened again (Finish).
-  }
+  PostToOpen(&Replica::ForgetSharedLog);  // others learn it when they are opened again (Finish)
 }
 
 void ReplicaTable::AskForSharedLog(std::function<void(SharedLogCollector::Replicas)> done) {
@@ -468,9 +448,7 @@ void ReplicaTable::SetGarbageAside(PartitionId pid) {
 
 void ReplicaTable::StepDown(Instant until, absl::AnyInvocable<void()> done) {
   CHECK_ON_STRAND(strand_);
-  for (const auto& [pid, slot] : slots_)
-    if (slot.phase == Phase::kOpen)
-      slot.replica->strand()->Post([replica = slot.replica] { replica->StepDown(); });
+  PostToOpen(&Replica::StepDown);
   AwaitSuccessors(until, std::move(done));
 }
 
@@ -518,24 +496,18 @@ void ReplicaTable::OnConnected(uint64_t term) {
   CHECK_ON_STRAND(strand_);
   is_connected_ = true;
   lease_term_ = term;
-  for (const auto& [pid, slot] : slots_)
-    if (slot.phase == Phase::kOpen)
-      slot.replica->strand()->Post([replica = slot.replica, term] { replica->OnConnected(term); });
+  PostToOpen([term](Replica& replica) { replica.OnConnected(term); });
 }
 
 void ReplicaTable::OnLeaseLost() {
   CHECK_ON_STRAND(strand_);
   is_connected_ = false;
-  for (const auto& [pid, slot] : slots_)
-    if (slot.phase == Phase::kOpen)
-      slot.replica->strand()->Post([replica = slot.replica] { replica->OnLeaseLost(); });
+  PostToOpen(&Replica::OnLeaseLost);
 }
 
 void ReplicaTable::OnMetaThawed() {
   CHECK_ON_STRAND(strand_);
-  for (const auto& [pid, slot] : slots_)
-    if (slot.phase == Phase::kOpen)
-      slot.replica->strand()->Post([replica = slot.replica] { replica->Notify(MetaThawed{}); });
+  PostToOpen([](Replica& replica) { replica.Notify(MetaThawed{}); });
 }
 
 // ---- questions ----
@@ -550,26 +522,10 @@ void ReplicaTable::AskForCheckpoints(std::optional<PartitionId> only) {
 template <class T>
 void ReplicaTable::Gather(std::function<T(const Replica&)> ask,
                           absl::AnyInvocable<void(std::map<PartitionId, T>)> done) {
-  struct Answers {
-    size_t missing = 0;
-    std::map<PartitionId, T> by_partition;
-    absl::AnyInvocable<void(std::map<PartitionId, T>)> done;
-  };
-  auto answers = std::make_shared<Answers>();
-  answers->done = std::move(done);
   std::vector<std::shared_ptr<Replica>> asked;
   for (const auto& [pid, slot] : slots_)
     if (slot.phase == Phase::kOpen) asked.push_back(slot.replica);
-  answers->missing = asked.size();
-  if (asked.empty()) return answers->done({});
-  for (const auto& replica : asked)
-    replica->strand()->Post([replica, ask, answers, reply_on = strand_, self = weak_from_this()] {
-      reply_on->Post([answers, self, pid = replica->pid(), answer = ask(*replica)] {
-        answers->by_partition.emplace(pid, answer);
-        if (--answers->missing == 0 && self.lock() != nullptr)
-          answers->done(std::move(answers->by_partition));
-      });
-    });
+  AskReplicas<T>(asked, std::move(ask), strand_, weak_from_this(), std::move(done));
 }
 
 void ReplicaTable::Report(absl::AnyInvocable<void(std::vector<ReplicaInfo>)> done) {
@@ -586,7 +542,7 @@ void ReplicaTable::Report(absl::AnyInvocable<void(std::vector<ReplicaInfo>)> don
       report.pid = pid;
       report.status = PartitionStatus::kInactive;
       report.app_type = slot.found.app.app_type;
-      report.disk_tag = TagOf(slot.found);
+      report.disk_tag = host_->disks->layout.data_directories[slot.found.data_directory].tag;
       if (slot.phase != Phase::kClosed) report.loading = true;
       reports.push_back(std::move(report));
     }

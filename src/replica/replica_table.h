@@ -38,26 +38,26 @@
 #include "recovery/shared_log_take_over.h"
 #include "replica/replica.h"
 #include "replica/replica_host.h"
+#include "replica/replica_routes.h"
 #include "replica/replica_snapshot.h"
 
 namespace arion {
 
 class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
  public:
-  enum class Phase { kLoading, kOpen, kClosing, kClosed };
-  struct Route {
-    Phase phase = Phase::kLoading;
-    std::shared_ptr<Replica> replica;  // while kOpen
-  };
+  using Phase = ReplicaRoutes::Phase;
+  using Route = ReplicaRoutes::Route;
 
   // `on_changed`: what this server would report changed (a replica opened, closed or went).
   ReplicaTable(std::shared_ptr<const ReplicaHost> host, StrandPtr strand,
                std::vector<bool> usable_directories, absl::AnyInvocable<void()> on_changed);
 
   // Thread-safe. nullopt: not here.
-  std::optional<Route> Find(PartitionId pid) const;
+  std::optional<Route> Find(PartitionId pid) const { return routes_.Find(pid); }
   // The open ones of a table. Thread-safe.
-  std::vector<std::shared_ptr<Replica>> OpenOf(int32_t app_id) const;
+  std::vector<std::shared_ptr<Replica>> OpenOf(int32_t app_id) const {
+    return routes_.OpenOf(app_id);
+  }
 
   // What a scan found: here, and loading until Recover opens it, with what a shared log has of it.
   // `recovery`: set before the first Expect. `take_over`: null, or set before the first Recover;
@@ -146,9 +146,10 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
   void CheckAllClosed();
   // For a new replica of that table.
   std::vector<DirectoryLoad> LoadsFor(int32_t app_id) const;
-  const std::string& TagOf(const FoundReplica& found) const;
 
   void AwaitSuccessors(Instant until, absl::AnyInvocable<void()> done);
+  // On the strand of each open replica, in the order of their partitions.
+  void PostToOpen(const std::function<void(Replica&)>& task) const;
   // Asks each open replica on its strand by `ask`; `done` gets the answers by partition.
   template <class T>
   void Gather(std::function<T(const Replica&)> ask,
@@ -170,9 +171,7 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
   std::set<PartitionId> failed_;  // ended here by a local fault, or not even made; no slot is left
   RepeatedLines refusals_;  // why replicas are not made here: the meta server asks for each, always
   absl::AnyInvocable<void(absl::Status)> all_closed_;
-
-  mutable SharedMutex routes_mutex_;
-  std::map<PartitionId, Route> routes_ ABSL_GUARDED_BY(routes_mutex_);
+  ReplicaRoutes routes_;
 };
 
 }  // namespace arion

@@ -1,0 +1,65 @@
+// ReplicaRoutes: which replicas of a server are here and may be asked, for whoever asks.
+//
+// Threads   Thread-safe.
+// Promises  replica_routes/R1  A replica is found only while it is kOpen.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/base/thread_annotations.h>
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+#include <utility>
+#include <vector>
+
+#include "base/ids.h"
+
+namespace arion {
+
+class Replica;
+
+class ReplicaRoutes {
+ public:
+  enum class Phase { kLoading, kOpen, kClosing, kClosed };
+  struct Route {
+    Phase phase = Phase::kLoading;
+    std::shared_ptr<Replica> replica;  // while kOpen
+  };
+
+  // nullopt: not here.
+  std::optional<Route> Find(PartitionId pid) const {
+    const std::shared_lock lock(mutex_);
+    const auto it = routes_.find(pid);
+    if (it == routes_.end()) return std::nullopt;
+    return it->second;
+  }
+  // The open ones of a table.
+  std::vector<std::shared_ptr<Replica>> OpenOf(int32_t app_id) const {
+    const std::shared_lock lock(mutex_);
+    std::vector<std::shared_ptr<Replica>> open;
+    for (auto it = routes_.lower_bound({app_id, 0}); it != routes_.end(); ++it) {
+      if (it->first.app_id != app_id) break;
+      if (it->second.phase == Phase::kOpen) open.push_back(it->second.replica);
+    }
+    return open;
+  }
+  // `replica` counts while `phase` is kOpen.
+  void Set(PartitionId pid, Phase phase, std::shared_ptr<Replica> replica) {
+    const std::unique_lock lock(mutex_);
+    routes_[pid] = {.phase = phase,
+                    .replica = phase == Phase::kOpen ? std::move(replica) : nullptr};
+  }
+  void Erase(PartitionId pid) {
+    const std::unique_lock lock(mutex_);
+    routes_.erase(pid);
+  }
+
+ private:
+  mutable std::shared_mutex mutex_;
+  std::map<PartitionId, Route> routes_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace arion
