@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <benchmark/benchmark.h>
 
-#include "posix/posix_clock.h"
 #include "client_requests/client_request.h"
+#include "posix/posix_clock.h"
 #include "stats/hot_keys.h"
 
 namespace arion {

@@ -9,13 +9,12 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <shared_mutex>
 #include <utility>
 #include <vector>
 
 #include "base/ids.h"
+#include "base/mutex.h"
 
 namespace arion {
 
@@ -31,14 +30,14 @@ class ReplicaRoutes {
 
   // nullopt: not here.
   std::optional<Route> Find(PartitionId pid) const {
-    const std::shared_lock lock(mutex_);
+    const ReaderLock lock(mutex_);
     const auto it = routes_.find(pid);
     if (it == routes_.end()) return std::nullopt;
     return it->second;
   }
   // The open ones of a table.
   std::vector<std::shared_ptr<Replica>> OpenOf(int32_t app_id) const {
-    const std::shared_lock lock(mutex_);
+    const ReaderLock lock(mutex_);
     std::vector<std::shared_ptr<Replica>> open;
     for (auto it = routes_.lower_bound({app_id, 0}); it != routes_.end(); ++it) {
       if (it->first.app_id != app_id) break;
@@ -48,17 +47,17 @@ class ReplicaRoutes {
   }
   // `replica` counts while `phase` is kOpen.
   void Set(PartitionId pid, Phase phase, std::shared_ptr<Replica> replica) {
-    const std::unique_lock lock(mutex_);
+    const WriterLock lock(mutex_);
     routes_[pid] = {.phase = phase,
                     .replica = phase == Phase::kOpen ? std::move(replica) : nullptr};
   }
   void Erase(PartitionId pid) {
-    const std::unique_lock lock(mutex_);
+    const WriterLock lock(mutex_);
     routes_.erase(pid);
   }
 
  private:
-  mutable std::shared_mutex mutex_;
+  mutable SharedMutex mutex_;
   std::map<PartitionId, Route> routes_ ABSL_GUARDED_BY(mutex_);
 };
 
