@@ -25,7 +25,6 @@ void PrepareDispatch::Send(Endpoint to, int64_t signature, MutationPtr mutation)
   CHECK(s_.role == PartitionStatus::kPrimary);
   CHECK(to.IsValid() && to != s_.options.self) << to;
   CHECK_EQ(mutation->ballot, s_.ballot) << "sent under a ballot that is not ours";
-  CHECK_GT(mutation->decree, s_.list.last_committed()) << "what is committed needs no votes";
   CHECK_LE(mutation->decree, s_.list.last_prepared() + 1) << "a decree is skipped";
   const absl::Duration timeout =
       signature == 0 ? s_.options.prepare_timeout : s_.options.learner_prepare_timeout;

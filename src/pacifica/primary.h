@@ -62,8 +62,8 @@ class Primary {
   // The configuration of the present ballot names this replica as primary. Sends again what a
   // resumed term has under way; proposes nothing of a new one.
   void TakeOffice(Term term);
-  // Before the term opens: `member` gets what is committed behind `known` once more, under this ballot. All
-  // of it is in the prepare list.
+  // Before the term is open: `member` gets every decree in (known, last_committed] once more, under
+  // this ballot. All of them are in the list.
   void PrepareAgainFor(Endpoint member, Decree known);
   // Everybody was heard (replica_core/P7). Prepares again what former terms left, then starts new
   // work. Once in a term, while PRIMARY.

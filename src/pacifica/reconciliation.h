@@ -27,7 +27,7 @@ struct Reproposal {
 // a larger ballot than `ballot`. The list itself stays as it is.
 std::vector<Reproposal> ProposeAgain(const PrepareList& list, PartitionId pid, Ballot ballot);
 
-// The mutation as a term of `ballot` proposes it once more: its content is unchanged.
+// The same mutation under another ballot, with the committed point of whoever proposes it again.
 MutationPtr UnderBallot(Mutation mutation, Ballot ballot, Decree last_committed);
 // A mutation without content, which only advances the decree. Its timestamp is 0, which counts as
 // unknown. `last_committed` is below `decree`.

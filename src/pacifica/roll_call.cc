@@ -67,8 +67,9 @@ bool RollCall::HoldsMore(const GroupCheckResponse& answer) const {
   return std::tuple(theirs, prepared) > std::tuple(ours, s_.list.last_prepared());
 }
 
-// An earlier primary may have prepared again, for some of its members, what is committed here. Who got
-// a part of that holds a decree under a smaller ballot than the one before, and can't commit it.
+// An earlier primary may have prepared again, for some of its members, what is committed here. Who
+// got a part of that holds a decree under a smaller ballot than the one before, and can't commit
+// it.
 bool RollCall::MayHoldLaterVersions(const GroupCheckResponse& answer) const {
   const Decree first = answer.last_committed_decree_in_prepare_list + 1;
   if (first > s_.list.last_committed()) return false;

@@ -62,16 +62,17 @@ class RollCall {
     kFine,
     // The member holds what this primary may lack.
     kHoldsMore,
-    // What the member does not know to be committed is prepared for it again; then it is heard.
+    // The member does not know everything to be committed that is. What it lacks is prepared again
+    // for it, and then it counts as heard.
     kIsBehind,
-    // The same, and that is in the prepare list no more: the member is to learn.
+    // The same, but the list no longer holds that: the member is to learn.
     kIsFarBehind,
     // The member has committed what this primary lacks: this copy is an older one.
     kProvesMore,
   };
   // Takes any answer a peer may send. Nodes that are not asked are ignored.
   Verdict OnAnswer(Endpoint from, const GroupCheckResponse& answer);
-  // The node logged that decree, which was prepared again for it. Others are ignored.
+  // The member has logged a decree that was prepared again for it. After the last one it is heard.
   void OnPreparedAgain(Endpoint node, Decree decree);
   // The members that are to be asked again now. Each is asked less and less often, down to every
   // 500 ms.
@@ -91,8 +92,7 @@ class RollCall {
   struct Asked {
     Instant again_at;
     absl::Duration delay;
-    // What was prepared again for it, and it has not logged yet.
-    std::set<Decree> lacks;
+    std::set<Decree> lacks;  // what was prepared again for it, and it has not logged yet
   };
   absl::Duration Patience() const;
   bool HoldsMore(const GroupCheckResponse& answer) const;

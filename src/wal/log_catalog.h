@@ -122,8 +122,7 @@ class LogCatalog {
  private:
   // CHECKs log_catalog/C1 and log_catalog/C2 of what `block` adds.
   void CheckIsNext(const DurableBlock& block) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // CHECKs log_catalog/C1 and log_catalog/C3 of the newest files, and the gauges. The caller holds
-  // the lock, as for the two below.
+  // CHECKs log_catalog/C1 and log_catalog/C3 of the newest files, and the gauges.
   void Check() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The place in content_.files of the file whose name has this index. files.size(): it is not
   // there.
@@ -135,7 +134,6 @@ class LogCatalog {
 
   const Clock& clock_;
   mutable Mutex mutex_;
-  // Guarded by mutex_.
   Content content_ ABSL_GUARDED_BY(mutex_);
   const std::shared_ptr<LogGauges> gauges_ = std::make_shared<LogGauges>();
 };

@@ -462,11 +462,11 @@ class Recovery {
   MutationPtr MutationOf(const MutationView& view) {
     std::shared_ptr<Mutation>& mutation = recent_[next_recent_++ % recent_.size()];
     if (mutation == nullptr || mutation.use_count() > 1) mutation = std::make_shared<Mutation>();
-      // Whoever held the object last, maybe on another thread, is done with it before it is written
-      // again.
 #ifdef __SANITIZE_THREAD__
     mutation = std::make_shared<Mutation>();  // ThreadSanitizer knows no fences
 #else
+    // Whoever held the object last, maybe on another thread, is done with it before it is written
+    // again.
     std::atomic_thread_fence(std::memory_order_acquire);
 #endif
     view.CopyTo(mutation.get());

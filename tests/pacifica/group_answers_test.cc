@@ -15,49 +15,6 @@ using enum PartitionStatus;
 
 using GroupAnswersCoreTest = OneCoreTest;
 
-TEST_F(GroupAnswersCoreTest, AQuestionMakesAnOlderVersionCommitNothing) {
-  const Effects asked = TakeOffice();
-  const auto* question = Sent<SendGroupCheck>(asked);
-  ASSERT_NE(question, nullptr);
-  EXPECT_EQ(question->request.last_committed_decree, Decree(0));
-  EXPECT_EQ(question->request.committed(), Decree(11));
-  EXPECT_EQ(question->request.last_prepared_decree, std::nullopt);
-}
-
-TEST_F(GroupAnswersCoreTest, WhatAnOlderVersionDoesNotKnowToBeCommittedIsPreparedForItAgain) {
-  recovered_.last_applied = recovered_.last_durable = Decree(10);
-  recovered_.logged = {MakeMutation(7, 11, 10, "k"), MakeMutation(7, 12, 11, "l")};
-  Open();
-  TakeOffice();
-  Hear(kA, Knows(11));
-  const Effects heard = Hear(kC, Knows(10));
-  const auto* prepare = Sent<SendPrepare>(heard);
-  ASSERT_NE(prepare, nullptr);
-  EXPECT_EQ(prepare->to, kC);
-  EXPECT_EQ(prepare->request.mutation->ballot, Ballot(8));
-  EXPECT_EQ(prepare->request.mutation->decree, Decree(11));
-  EXPECT_EQ(prepare->request.mutation->last_committed, Decree(10));
-  EXPECT_EQ(heard.send.size(), 1u);
-  EXPECT_TRUE(heard.append.empty()) << "its term has not begun";
-  EXPECT_TRUE(Hear(kC, Knows(10)).send.empty()) << "once";
-  PrepareAcked acked{.from = kC, .serial = prepare->serial};
-  acked.ack.ballot = Ballot(8);
-  acked.ack.decree = Decree(11);
-  const Effects opened = Step(acked);
-  ASSERT_EQ(opened.append.size(), 1u);
-  EXPECT_EQ(opened.append.front().mutation->decree, Decree(12));
-  EXPECT_EQ(opened.append.front().mutation->last_committed, Decree(11));
-}
-
-TEST_F(GroupAnswersCoreTest, WhatIsNoMoreInTheListAnOlderVersionIsToLearn) {
-  TakeOffice();
-  const Effects heard = Hear(kC, Knows(10));
-  const auto* update = Sent<SendConfigurationUpdate>(heard);
-  ASSERT_NE(update, nullptr);
-  EXPECT_EQ(update->request.type, ConfigType::kDowngradeToInactive);
-  EXPECT_EQ(update->request.node, kC);
-}
-
 TEST_F(GroupAnswersCoreTest, AnAcknowledgementIsOfTheOneWhoWasAsked) {
   BecomePrimary();
   const Effects started = Write(10);
@@ -198,7 +155,7 @@ TEST_F(GroupAnswersCoreTest, ACopyThatIsShownToBeOlderLeavesItsGroup) {
 // Asked ever more seldom; when the time is over the meta server chooses.
 TEST_F(GroupAnswersCoreTest, AMemberThatSaysNothingIsAskedAgainAndThenGivenWayTo) {
   TakeOffice();
-  Hear(kC, {});
+  Hear(kC, Knows(11));
   now_ = core_->NextWakeup();
   const Effects asked = Step(Tick{});
   const auto* check = Sent<SendGroupCheck>(asked);
@@ -215,6 +172,49 @@ TEST_F(GroupAnswersCoreTest, AMemberThatSaysNothingIsAskedAgainAndThenGivenWayTo
 TEST_F(GroupAnswersCoreTest, AnAnswerToNoPrimaryIsStale) {
   Step(PrepareAcked{.from = kA, .serial = 1});
   EXPECT_EQ(core_->counters().stale_messages, 1);
+}
+
+TEST_F(GroupAnswersCoreTest, AQuestionMakesAnOlderVersionCommitNothing) {
+  const Effects asked = TakeOffice();
+  const auto* question = Sent<SendGroupCheck>(asked);
+  ASSERT_NE(question, nullptr);
+  EXPECT_EQ(question->request.last_committed_decree, Decree(0));
+  EXPECT_EQ(question->request.committed(), Decree(11));
+  EXPECT_EQ(question->request.last_prepared_decree, std::nullopt);
+}
+
+TEST_F(GroupAnswersCoreTest, WhatAnOlderVersionDoesNotKnowToBeCommittedIsPreparedForItAgain) {
+  recovered_.last_applied = recovered_.last_durable = Decree(10);
+  recovered_.logged = {MakeMutation(7, 11, 10, "k"), MakeMutation(7, 12, 11, "l")};
+  Open();
+  TakeOffice();
+  Hear(kA, Knows(11));
+  const Effects heard = Hear(kC, Knows(10));
+  const auto* prepare = Sent<SendPrepare>(heard);
+  ASSERT_NE(prepare, nullptr);
+  EXPECT_EQ(prepare->to, kC);
+  EXPECT_EQ(prepare->request.mutation->ballot, Ballot(8));
+  EXPECT_EQ(prepare->request.mutation->decree, Decree(11));
+  EXPECT_EQ(prepare->request.mutation->last_committed, Decree(10));
+  EXPECT_EQ(heard.send.size(), 1u);
+  EXPECT_TRUE(heard.append.empty()) << "its term has not begun";
+  EXPECT_TRUE(Hear(kC, Knows(10)).send.empty()) << "once";
+  PrepareAcked acked{.from = kC, .serial = prepare->serial};
+  acked.ack.ballot = Ballot(8);
+  acked.ack.decree = Decree(11);
+  const Effects opened = Step(acked);
+  ASSERT_EQ(opened.append.size(), 1u);
+  EXPECT_EQ(opened.append.front().mutation->decree, Decree(12));
+  EXPECT_EQ(opened.append.front().mutation->last_committed, Decree(11));
+}
+
+TEST_F(GroupAnswersCoreTest, WhatIsNoMoreInTheListAnOlderVersionIsToLearn) {
+  TakeOffice();
+  const Effects heard = Hear(kC, Knows(10));
+  const auto* update = Sent<SendConfigurationUpdate>(heard);
+  ASSERT_NE(update, nullptr);
+  EXPECT_EQ(update->request.type, ConfigType::kDowngradeToInactive);
+  EXPECT_EQ(update->request.node, kC);
 }
 
 }  // namespace
