@@ -15,7 +15,6 @@ ClusterSettings ClusterSettings::Draw(SimClusterOptions options, SimRandom& rand
   settings.DrawTimers(random);
   settings.DrawLogs(random);
   settings.DrawDisks(random);
-  settings.DrawLayout(random);
   return settings;
 }
 

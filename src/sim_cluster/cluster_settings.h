@@ -2,7 +2,7 @@
 // told, and what its seed draws beside it. Short timers, so that more of everything that matters
 // happens in a simulated minute.
 //
-// Threads   Immutable once drawn.
+// Threads   Immutable once all is drawn.
 // Promises  cluster_settings/D1  Equal options and equal dice give equal settings.
 //           cluster_settings/D2  Two clocks that drift apart as far as the mix lets them still keep the
 //               lease shorter than the grace.
@@ -31,7 +31,9 @@ struct ClusterSettings {
     return {0x0a000001u + static_cast<uint32_t>(index), 34801};
   }
 
+  // All but the layout. A run adds its meta server's node, which throws dice, too, before that is drawn.
   static ClusterSettings Draw(SimClusterOptions options, SimRandom& random);
+  void DrawLayout(SimRandom& random);
 
   // Of a server: its data directories and, if there is one, the log home.
   std::vector<std::string> DiskPaths() const;
@@ -56,7 +58,6 @@ struct ClusterSettings {
   void DrawTimers(SimRandom& random);
   void DrawLogs(SimRandom& random);
   void DrawDisks(SimRandom& random);
-  void DrawLayout(SimRandom& random);
 };
 
 }  // namespace arion::sim

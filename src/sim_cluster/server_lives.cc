@@ -18,8 +18,9 @@ constexpr absl::Duration kStopMax = absl::Seconds(20);
 
 }  // namespace
 
-ServerLives::ServerLives(const ClusterSettings& settings, SimWorld& world, SimNetwork& network,
-                         OpenEngines& engines, RunCheckers& checkers, Groups& groups)
+ServerLives::ServerLives(const ClusterSettings& settings, SimNode& meta, SimWorld& world,
+                         SimNetwork& network, OpenEngines& engines, RunCheckers& checkers,
+                         Groups& groups)
     : settings_(settings),
       world_(world),
       network_(network),
@@ -27,7 +28,7 @@ ServerLives::ServerLives(const ClusterSettings& settings, SimWorld& world, SimNe
       checkers_(checkers),
       groups_(groups),
       balances_(settings.run.faults.balancer == FaultMix::Balancer::kOn) {
-  meta_.node = &world_.AddNode("meta1");
+  meta_.node = &meta;
   if (settings_.run.topology.has_old_meta) network_.ForOlderServer(meta_.endpoint);
   AddServers();
   for (const auto& node : world_.nodes()) PrepareNode(*node);

@@ -33,7 +33,8 @@ class ServerLives {
  public:
   using Servers = std::vector<std::unique_ptr<SimServer>>;
 
-  ServerLives(const ClusterSettings& settings, SimWorld& world, SimNetwork& network,
+  // `meta`: the meta server's node. The servers' are added.
+  ServerLives(const ClusterSettings& settings, SimNode& meta, SimWorld& world, SimNetwork& network,
               OpenEngines& engines, RunCheckers& checkers, Groups& groups);
 
   SimMeta& meta() { return meta_; }

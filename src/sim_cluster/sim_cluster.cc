@@ -43,13 +43,19 @@ SimCluster::SimCluster(SimClusterOptions options)
       settings_(ClusterSettings::Draw(std::move(options), world_.random())),
       checkers_(settings_.Bounds()),
       groups_(settings_.run.topology, settings_.replica_count),
-      lives_(settings_, world_, network_, engines_, checkers_, groups_),
+      lives_(settings_, AddMetaNode(), world_, network_, engines_, checkers_, groups_),
       churn_(world_, network_, checkers_.history, checkers_.coverage,
              ClusterSettings::kMetaEndpoint, settings_.replica_count),
       faults_(settings_, world_, network_, lives_, groups_, churn_, checkers_),
       watch_(world_, network_, lives_, faults_.full_disks(), checkers_),
       kept_(settings_, world_, network_, lives_, engines_, checkers_),
       health_(settings_, world_, lives_, groups_, churn_, engines_, checkers_) {}
+
+SimNode& SimCluster::AddMetaNode() {
+  SimNode& node = world_.AddNode("meta1");
+  settings_.DrawLayout(world_.random());
+  return node;
+}
 
 SimCluster::~SimCluster() {
   workload_.reset();

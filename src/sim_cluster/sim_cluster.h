@@ -45,6 +45,8 @@ class SimCluster {
   const SimWorld& world() const { return world_; }
 
  private:
+  // And draws the rest of the settings: the order of these dice is part of each seed.
+  SimNode& AddMetaNode();
   bool CreateTables();
   void CreateTable(ProbeClient& admin, const StrandPtr& strand, WorkloadTable* table);
   void StartWorkload();
@@ -59,7 +61,7 @@ class SimCluster {
   OpenEngines engines_;  // what the world still has to do at its end may hold one
   SimWorld world_;
   SimNetwork network_;
-  const ClusterSettings settings_;
+  ClusterSettings settings_;
   RunCheckers checkers_;
   Groups groups_;
   ServerLives lives_;
