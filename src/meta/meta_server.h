@@ -46,7 +46,7 @@ class MetaServer {
 
   // As one that came in by the transport. Any thread.
   void Handle(InboundRequest request);
-  // Takes over what is changeable in operation (config/config_rules.cc). Any thread.
+  // Takes over what is changeable in operation (config/server_config.h). Any thread.
   void Reconfigure(const MetaServerOptions& options);
   // Any thread; `done` runs on the strand.
   void Overview(std::function<void(ClusterOverview)> done);

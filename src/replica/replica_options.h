@@ -1,5 +1,5 @@
 // ReplicaServerOptions: what the operator of a replica server decides, as plain values with their defaults.
-// config/config_rules.cc fills it from the configuration file and checks it.
+// config/replica_rules.cc fills it from the configuration file and checks it.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

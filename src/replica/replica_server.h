@@ -58,7 +58,7 @@ class ReplicaServer {
 
   // As one that came in by the transport. Any thread.
   void Handle(InboundRequest request);
-  // Takes over what is changeable in operation (config/config_rules.cc). Any thread.
+  // Takes over what is changeable in operation (config/server_config.h). Any thread.
   void Reconfigure(const ReplicaServerOptions& options);
   // Where the meta servers are from now on; not empty. After Start; any thread.
   void SetMetaServers(std::vector<Endpoint> meta_servers);
