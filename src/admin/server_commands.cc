@@ -29,7 +29,7 @@ namespace {
 using JsonWriter = rapidjson::Writer<rapidjson::StringBuffer>;
 using Words = RemoteCommands::Words;
 
-constexpr std::chrono::seconds kPatience{2};
+constexpr std::chrono::seconds kServerPatience{2};
 constexpr char kSilent[] = "the server does not answer within 2 s; /stuck may say why";
 
 void Put(JsonWriter& json, std::string_view name, std::string_view text) {
@@ -44,7 +44,7 @@ HttpResponse JsonPage(const rapidjson::StringBuffer& buffer) {
   return {.content_type = "application/json", .body = {buffer.GetString(), buffer.GetSize()}};
 }
 
-std::string TimeText(int64_t unix_seconds) {
+std::string StartTimeText(int64_t unix_seconds) {
   return absl::FormatTime("%Y-%m-%d %H:%M:%S", absl::FromUnixSeconds(unix_seconds),
                           absl::LocalTimeZone());
 }
@@ -55,7 +55,7 @@ std::optional<T> Await(const std::function<void(std::function<void(T)>)>& ask) {
   auto promise = std::make_shared<std::promise<T>>();
   std::future<T> answer = promise->get_future();
   ask([promise](T value) { promise->set_value(std::move(value)); });
-  if (answer.wait_for(kPatience) != std::future_status::ready) return std::nullopt;
+  if (answer.wait_for(kServerPatience) != std::future_status::ready) return std::nullopt;
   return answer.get();
 }
 
@@ -223,7 +223,7 @@ std::string CountersJson(const std::vector<PerfCounter>& counters) {
   json.StartObject();
   Put(json, "result", "OK");
   Put(json, "timestamp", now);
-  Put(json, "timestamp_str", TimeText(now));
+  Put(json, "timestamp_str", StartTimeText(now));
   json.Key("counters");
   json.StartArray();
   for (const PerfCounter& counter : counters) {
@@ -292,7 +292,7 @@ void AddServerCommands(RemoteCommands& commands, LiveSettings& settings, const C
   commands.Add("server-info", "", "product, version, build, since when it runs",
                [program, started_unix_seconds, &clock](const Words&) {
                  return absl::StrCat("Arion ", program, " ", Text(kVersion), " (", Text(kCommit),
-                                     "), Started at ", TimeText(started_unix_seconds),
+                                     "), Started at ", StartTimeText(started_unix_seconds),
                                      ClockText(clock));
                });
   commands.Add("config-dump", "", "all settings as they are now", [&settings](const Words& words) {
@@ -332,7 +332,7 @@ void AddServerPages(PageServer& pages, LiveSettings& settings, int64_t started_u
               rapidjson::StringBuffer buffer;
               JsonWriter json(buffer);
               json.StartObject();
-              Put(json, "RecentStartTime", TimeText(started_unix_seconds));
+              Put(json, "RecentStartTime", StartTimeText(started_unix_seconds));
               json.EndObject();
               return JsonPage(buffer);
             });

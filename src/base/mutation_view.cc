@@ -8,8 +8,8 @@
 namespace arion {
 namespace {
 
-constexpr size_t kUpdateDescriptorBytes = 12;  // without the name
-constexpr int64_t kLastUnknownVersion = 64;    // what is above was written before 2017
+constexpr size_t kNamelessUpdateBytes = 12;  // without the name
+constexpr int64_t kLastUnknownVersion = 64;  // what is above was written before 2017
 
 // Out of line: the way of sound mutations stays short.
 [[gnu::cold, gnu::noinline]] absl::Status Damaged(std::string_view what) {
@@ -43,17 +43,17 @@ absl::Status TakeMutationView(std::string_view* bytes, MutationView* view) {
     return UnknownVersion(version);
   const auto count = LoadLittle<int32_t>(raw + 56);
   if (count < 0 ||
-      static_cast<size_t>(count) > (size - kMutationHeaderBytes) / kUpdateDescriptorBytes)
+      static_cast<size_t>(count) > (size - kMutationHeaderBytes) / kNamelessUpdateBytes)
     return CountDoesNotFit(count);
 
   size_t at = kMutationHeaderBytes;
   uint64_t data_bytes = 0;
   for (int32_t i = 0; i < count; ++i) {
-    if (size - at < kUpdateDescriptorBytes) return Damaged("update descriptor does not fit");
+    if (size - at < kNamelessUpdateBytes) return Damaged("update descriptor does not fit");
     const auto name_size = LoadLittle<int32_t>(raw + at);
     if (name_size < 0) return Damaged("update name does not fit");
     const auto name_bytes = static_cast<size_t>(name_size);
-    if (size - at - kUpdateDescriptorBytes < name_bytes)
+    if (size - at - kNamelessUpdateBytes < name_bytes)
       return Damaged("update descriptor does not fit");
     const std::string_view name(raw + at + 4, name_bytes);
     const auto data_size = LoadLittle<int32_t>(raw + at + 8 + name_bytes);
@@ -62,7 +62,7 @@ absl::Status TakeMutationView(std::string_view* bytes, MutationView* view) {
     if (!code) return UnknownCode(name);
     if (i == 0) view->first_code_ = *code;
     data_bytes += static_cast<uint64_t>(data_size);
-    at += kUpdateDescriptorBytes + name_bytes;
+    at += kNamelessUpdateBytes + name_bytes;
   }
   if (data_bytes > size - at) return Damaged("update data does not fit");
   view->raw_ = raw;
@@ -95,7 +95,7 @@ void MutationView::CopyTo(Mutation* mutation) const {
     update.serialization = LoadLittle<int32_t>(descriptor + 4 + name_bytes);
     const auto data_bytes = static_cast<size_t>(LoadLittle<int32_t>(descriptor + 8 + name_bytes));
     update.data.assign(data, data_bytes);
-    descriptor += kUpdateDescriptorBytes + name_bytes;
+    descriptor += kNamelessUpdateBytes + name_bytes;
     data += data_bytes;
   }
 }

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::chrono::seconds kBetweenLookups{1};
 
-std::string Text(const std::vector<Endpoint>& endpoints) {
+std::string EndpointsText(const std::vector<Endpoint>& endpoints) {
   return absl::StrJoin(endpoints, ", ", [](std::string* out, Endpoint endpoint) {
     absl::StrAppend(out, endpoint.ToString());
   });
@@ -77,7 +77,8 @@ class NameBook::State : public std::enable_shared_from_this<State> {
         Take(i, *std::move(found));
       } else if (std::string why(found.status().message()); std::exchange(said, why) != why) {
         LOG(WARNING) << "meta_servers: " << why << ": tried until it can"
-                     << (entries_[i].now.empty() ? "" : ", meanwhile " + Text(entries_[i].now));
+                     << (entries_[i].now.empty() ? ""
+                                                 : ", meanwhile " + EndpointsText(entries_[i].now));
       }
       woken_.WaitFor(mutex_, kBetweenLookups,
                      [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return is_stopped_; });
@@ -91,8 +92,8 @@ class NameBook::State : public std::enable_shared_from_this<State> {
   void Take(size_t i, std::vector<Endpoint> found) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     Entry& entry = entries_[i];
     if (found == entry.now) return;
-    LOG(INFO) << "meta_servers: " << entry.name.ToString() << " is at " << Text(found)
-              << (entry.now.empty() ? "" : ", was at " + Text(entry.now));
+    LOG(INFO) << "meta_servers: " << entry.name.ToString() << " is at " << EndpointsText(found)
+              << (entry.now.empty() ? "" : ", was at " + EndpointsText(entry.now));
     entry.now = std::move(found);
     Tell();
   }

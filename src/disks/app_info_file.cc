@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kWrapper{"\x08\x00\x00\xDE\xAD\xBE\xEF\x00", 8};
 constexpr char kAllowIngestBehind[] = "rocksdb.allow_ingest_behind";
 
-absl::Status Damaged(std::string_view what) {
+absl::Status DamagedAppInfo(std::string_view what) {
   return absl::DataLossError(absl::StrCat(kAppInfoName, ": ", Text(what)));
 }
 
@@ -105,7 +105,7 @@ class FieldReader {
 
  private:
   void Fail(const std::string& what) {
-    if (status_.ok()) status_ = Damaged(what);
+    if (status_.ok()) status_ = DamagedAppInfo(what);
   }
   const rapidjson::Value& fields_;
   absl::Status status_;
@@ -133,17 +133,18 @@ std::string EncodeAppInfo(const AppInfo& info) {
 }
 
 absl::StatusOr<AppInfo> DecodeAppInfo(std::string_view bytes) {
-  if (!bytes.starts_with(kWrapper)) return Damaged("wrong magic number");
+  if (!bytes.starts_with(kWrapper)) return DamagedAppInfo("wrong magic number");
   bytes.remove_prefix(kWrapper.size());
   rapidjson::Document json;
   json.Parse<rapidjson::kParseIterativeFlag | rapidjson::kParseStopWhenDoneFlag>(bytes.data(),
                                                                                  bytes.size());
-  if (json.HasParseError() || !json.IsObject()) return Damaged("not a JSON object");
+  if (json.HasParseError() || !json.IsObject()) return DamagedAppInfo("not a JSON object");
   const auto wrapped = json.FindMember("0");
-  if (wrapped == json.MemberEnd() || !wrapped->value.IsObject()) return Damaged("no field 0");
+  if (wrapped == json.MemberEnd() || !wrapped->value.IsObject())
+    return DamagedAppInfo("no field 0");
   const auto record = wrapped->value.FindMember("rec");
   if (record == wrapped->value.MemberEnd() || !record->value.IsObject())
-    return Damaged("field 0 is no struct");
+    return DamagedAppInfo("field 0 is no struct");
 
   AppInfo info;
   int32_t status = 0;

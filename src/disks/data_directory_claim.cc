@@ -16,11 +16,11 @@ namespace {
 
 constexpr char kLockName[] = ".arion-lock";
 constexpr char kEncryptionName[] = ".kms-info";
-constexpr char kProbeName[] = "read_write_test_file";
+constexpr char kClaimProbeName[] = "read_write_test_file";
 constexpr char kProbeContent[] = "test_value";
 
 absl::Status Probe(FileSystem& files, const std::string& directory) {
-  const std::string path = JoinPath(directory, kProbeName);
+  const std::string path = JoinPath(directory, kClaimProbeName);
   ASSIGN_OR_RETURN(auto file, files.OpenForWrite(path, FileSystem::CreateMode::kTruncate));
   RETURN_IF_ERROR(file->WriteAt(0, kProbeContent));
   RETURN_IF_ERROR(file->Close());

@@ -8,7 +8,7 @@
 namespace arion {
 namespace {
 
-constexpr char kProbeName[] = ".arion-flush-probe";
+constexpr char kFlushProbeName[] = ".arion-flush-probe";
 constexpr size_t kProbeBytes = AlignedBuffer::kAlignment;
 
 absl::StatusOr<std::shared_ptr<LogFile>> MakeProbeFile(LogDevice& device, const std::string& path) {
@@ -24,7 +24,7 @@ FlushWatch::FlushWatch(LogDevice& device, DiskPool& pool, StrandPtr strand,
     : device_(device),
       pool_(pool),
       strand_(std::move(strand)),
-      path_(JoinPath(directory, kProbeName)),
+      path_(JoinPath(directory, kFlushProbeName)),
       flushes_before_(device.stats().sync_nanos.Read()),
       writes_before_(device.stats().append_nanos.Read()) {}
 

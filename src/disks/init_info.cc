@@ -19,7 +19,7 @@ struct Key {
   bool present = false;
 };
 
-absl::Status Damaged(std::string_view what) {
+absl::Status DamagedInitInfo(std::string_view what) {
   return absl::DataLossError(absl::StrCat(kInitInfoName, ": ", Text(what)));
 }
 
@@ -37,7 +37,7 @@ absl::StatusOr<InitInfo> DecodeInitInfo(std::string_view bytes) {
   // Iterative: nesting in a damaged file must not use up the stack.
   rapidjson::Document json;
   json.Parse<rapidjson::kParseIterativeFlag>(bytes.data(), bytes.size());
-  if (json.HasParseError() || !json.IsObject()) return Damaged("not a JSON object");
+  if (json.HasParseError() || !json.IsObject()) return DamagedInitInfo("not a JSON object");
   bool is_learner = false;
   std::array<Key, 4> keys{{{"init_ballot"},
                            {"init_durable_decree"},
@@ -49,7 +49,7 @@ absl::StatusOr<InitInfo> DecodeInitInfo(std::string_view bytes) {
     bool known = false;
     for (Key& key : keys) {
       if (name != key.name) continue;
-      if (!member.value.IsInt64()) return Damaged(absl::StrCat(key.name, " is no integer"));
+      if (!member.value.IsInt64()) return DamagedInitInfo(absl::StrCat(key.name, " is no integer"));
       key.value = member.value.GetInt64();
       key.present = known = true;
     }
@@ -59,7 +59,7 @@ absl::StatusOr<InitInfo> DecodeInitInfo(std::string_view bytes) {
   }
   for (const Key& key : keys)
     if (!key.present && has_unknown)
-      return Damaged(absl::StrCat(key.name, " is missing beside unknown keys"));
+      return DamagedInitInfo(absl::StrCat(key.name, " is missing beside unknown keys"));
   return InitInfo{.ballot = Ballot(keys[0].value),
                   .durable = Decree(keys[1].value),
                   .offset_in_shared_log = keys[2].value,

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::string_view kMagic = "ARIONMEM";
 constexpr std::string_view kRecordsName = "records";
-constexpr char kContent[] = "memory";
+constexpr char kMemoryContent[] = "memory";
 
 using RecordMap = std::map<std::string, Record, std::less<>>;
 // `by_key` is shared with the views taken of it, and copied when it changes while one is left.
@@ -153,7 +153,7 @@ class MemoryEngine : public Engine {
         files_(environment.files()),
         clock_(environment.clock()),
         directory_(files_, data_directory,
-                   {.content = kContent, .checkpoints_kept = checkpoints_kept}) {}
+                   {.content = kMemoryContent, .checkpoints_kept = checkpoints_kept}) {}
 
   ~MemoryEngine() override {
     const MutexLock lock(open_->mutex);
@@ -358,8 +358,9 @@ absl::Status MemoryEngineFactory::InstallCheckpoint(const std::string& checkpoin
     return absl::DataLossError(
         absl::StrCat(source, " holds decree ", records.decree.value(), ", not ", decree.value()));
   }
-  EngineDirectory directory(files, data_directory,
-                            {.content = kContent, .checkpoints_kept = options_.checkpoints_kept});
+  EngineDirectory directory(
+      files, data_directory,
+      {.content = kMemoryContent, .checkpoints_kept = options_.checkpoints_kept});
   return directory.InstallContent(decree, [&](const std::string& to) {
     return CopyFile(files, source, JoinPath(to, kRecordsName));
   });

@@ -41,7 +41,7 @@ absl::Status StartThreads(DiskThreads& threads) {
   return absl::OkStatus();
 }
 
-constexpr char kContent[] = "rdb";
+constexpr char kRocksdbContent[] = "rdb";
 constexpr uint64_t kCompactionStepBytes = uint64_t{128} << 20;
 
 class RocksdbEngine : public Engine {
@@ -52,7 +52,7 @@ class RocksdbEngine : public Engine {
       : options_(options),
         files_(files),
         directory_(files, data_directory,
-                   {.content = kContent, .checkpoints_kept = options.checkpoints_kept}),
+                   {.content = kRocksdbContent, .checkpoints_kept = options.checkpoints_kept}),
         expiry_(std::move(expiry)),
         watcher_(std::make_shared<FlushWatcher>()),
         meter_(std::make_shared<RocksdbMeter>()),
@@ -459,8 +459,9 @@ absl::Status RocksdbEngineFactory::InstallCheckpoint(const std::string& checkpoi
     return absl::DataLossError(absl::StrCat(checkpoint_directory, " holds decree ", found.value(),
                                             ", not ", decree.value()));
   }
-  EngineDirectory directory(files, data_directory,
-                            {.content = kContent, .checkpoints_kept = options_.checkpoints_kept});
+  EngineDirectory directory(
+      files, data_directory,
+      {.content = kRocksdbContent, .checkpoints_kept = options_.checkpoints_kept});
   return directory.InstallContent(decree, [&](const std::string& to) -> absl::Status {
     ASSIGN_OR_RETURN(std::vector<std::string> names, files.List(checkpoint_directory));
     for (const std::string& name : names) {

@@ -16,7 +16,7 @@
 namespace arion {
 namespace {
 
-constexpr absl::Duration kQuestionTimeout = absl::Seconds(5);
+constexpr absl::Duration kRecoveryQuestionTimeout = absl::Seconds(5);
 constexpr size_t kServersMax = 2000;
 constexpr size_t kReportLinesMax = 1000;
 constexpr size_t kAskersMax = 100;
@@ -139,7 +139,7 @@ void RecoveryRequests::AskServer(size_t index, const char* name, const Request& 
                                  Take take) {
   uses_.transport.Call(
       recovery_->held[index].node,
-      {.name = name, .body = uses_.codec.Encode(request), .timeout = kQuestionTimeout},
+      {.name = name, .body = uses_.codec.Encode(request), .timeout = kRecoveryQuestionTimeout},
       uses_.strand,
       uses_.life.While([this, recovery = recovery_, index, take](const RpcResult& result) {
         if (is_stopped_) return;

@@ -8,7 +8,8 @@
 namespace arion {
 namespace {
 
-constexpr absl::Duration kPatience = absl::Seconds(2);  // before anything leaves a full disk
+constexpr absl::Duration kFullDiskPatience =
+    absl::Seconds(2);  // before anything leaves a full disk
 
 }  // namespace
 
@@ -35,7 +36,7 @@ bool FullDisks::HasMuchRoom(Endpoint endpoint, PartitionId pid) const {
 bool FullDisks::MustLeave(Endpoint endpoint, PartitionId pid) {
   const Node* node = state_.FindNode(endpoint);
   if (node == nullptr || !node->alive || !node->IsFullFor(pid)) return false;
-  const Instant since = node->full_since + kPatience;
+  const Instant since = node->full_since + kFullDiskPatience;
   if (now_ < since) next_look_ = std::min(next_look_, since);
   return now_ >= since;
 }

@@ -6,14 +6,15 @@
 namespace arion {
 namespace {
 
-constexpr absl::Duration kPatience = absl::Seconds(2);  // before anything leaves a slow disk
+constexpr absl::Duration kSlowDiskPatience =
+    absl::Seconds(2);  // before anything leaves a slow disk
 
 }  // namespace
 
 bool SlowServers::IsOnSlowDisk(Endpoint endpoint, PartitionId pid) {
   const Node* node = state_.FindNode(endpoint);
   if (node == nullptr || !node->alive || !node->IsSlowFor(pid) || MostAreSlow()) return false;
-  const Instant since = node->slow_since + kPatience;
+  const Instant since = node->slow_since + kSlowDiskPatience;
   if (now_ < since) next_look_ = std::min(next_look_, since);
   return now_ >= since;
 }

@@ -12,7 +12,7 @@
 namespace arion {
 namespace {
 
-constexpr size_t kNamedMax = 5;
+constexpr size_t kUnknownNamedMax = 5;
 
 }  // namespace
 
@@ -34,12 +34,13 @@ std::optional<ClusterWarning> UnknownTables(const ClusterState& state) {
   warning.problem = absl::StrCat(
       "does not know ", replicas.size() == 1 ? "a table" : "tables",
       " of which servers hold copies (",
-      NamedList(replicas, kNamedMax,
+      NamedList(replicas, kUnknownNamedMax,
                 [](const auto& table) {
                   return absl::StrCat("id ", table.first, ": ", table.second,
                                       table.second == 1 ? " copy" : " copies");
                 }),
-      "; on ", NamedList(servers, kNamedMax, [](Endpoint server) { return server.ToString(); }),
+      "; on ",
+      NamedList(servers, kUnknownNamedMax, [](Endpoint server) { return server.ToString(); }),
       "): its state was lost, or an older copy of it was put back. Nothing of them is removed");
   if (state.tables.empty()) {
     warning.way =

@@ -31,8 +31,6 @@ constexpr Endpoint kPureClient{.ip = 0x7f000001, .port = 1};
 constexpr int kRandomPortTries = 16;
 constexpr int kAcceptsPerTurn = 64;
 
-Instant Now() { return PosixClock().Now(); }
-
 std::chrono::nanoseconds Chrono(absl::Duration d) {
   return std::chrono::nanoseconds(absl::ToInt64Nanoseconds(d));
 }
@@ -260,7 +258,7 @@ std::shared_ptr<AsioConnection> AsioTransport::Hub::OutgoingTo(Endpoint to, Lane
   std::shared_ptr<AsioConnection>& connection = outgoing_[{to, lane}];
   if (connection != nullptr && !connection->closed()) return connection;
   auto pause = pauses_.find(to);
-  if (pause != pauses_.end() && Now() < pause->second.until) {
+  if (pause != pauses_.end() && PosixClock().Now() < pause->second.until) {
     if (connection == nullptr) outgoing_.erase({to, lane});
     return nullptr;
   }
@@ -336,14 +334,14 @@ void AsioTransport::Hub::Connected(Endpoint peer) {
 void AsioTransport::Hub::ConnectFailed(Endpoint peer) {
   const MutexLock lock(mutex_);
   auto [at, first] = pauses_.emplace(peer, Pause{.next = options_.reconnect_pause});
-  at->second.until = Now() + at->second.next;
+  at->second.until = PosixClock().Now() + at->second.next;
   at->second.next = std::min(2 * at->second.next, options_.reconnect_pause_max);
 }
 
 void AsioTransport::Hub::ScheduleTick(int loop) {
   LoopState& state = *loop_states_[loop];
   const absl::Duration pause = state.outgoing.empty() ? kTickIdle : kTickBusy;
-  const Instant next = Now() + pause;
+  const Instant next = PosixClock().Now() + pause;
   if (next >= state.next_tick) return;
   state.next_tick = next;
   state.tick.expires_after(Chrono(pause));
@@ -354,7 +352,7 @@ void AsioTransport::Hub::ScheduleTick(int loop) {
 
 void AsioTransport::Hub::Tick(int loop) {
   LoopState& state = *loop_states_[loop];
-  const Instant now = Now();
+  const Instant now = PosixClock().Now();
   state.next_tick = Instant::InfiniteFuture();
   TickAll(state.outgoing, now);
   if (now >= state.next_accepted_tick) {

@@ -11,7 +11,7 @@ namespace {
 constexpr int64_t kKiB = 1 << 10;
 constexpr int64_t kMiB = 1 << 20;
 
-constexpr std::array<const char*, kKeptCount> kNames = {
+constexpr std::array<const char*, kKeptCount> kKeptNames = {
     "uncommitted",    "log-files", "log-bytes",  "checkpoints", "set-aside", "unanswered",
     "unanswered-KiB", "calls",     "disk-bytes", "meta-bytes",  "events"};
 
@@ -45,8 +45,8 @@ void Bounds::Note(Kept what, int64_t amount, const std::string& who) {
   const auto index = static_cast<size_t>(what);
   const int64_t bound = bounds_[index];
   if (amount > bound && most_[index] <= bound) {
-    violations_.push_back(absl::StrCat("bounds/B1: ", who, " keeps ", amount, " ", kNames[index],
-                                       ", more than ", bound));
+    violations_.push_back(absl::StrCat("bounds/B1: ", who, " keeps ", amount, " ",
+                                       kKeptNames[index], ", more than ", bound));
   }
   most_[index] = std::max(most_[index], amount);
 }
@@ -54,7 +54,7 @@ void Bounds::Note(Kept what, int64_t amount, const std::string& who) {
 std::string Describe(const KeptMost& most) {
   std::string text;
   for (size_t i = 0; i < most.size(); ++i)
-    absl::StrAppend(&text, i == 0 ? "" : ", ", kNames[i], " ", most[i]);
+    absl::StrAppend(&text, i == 0 ? "" : ", ", kKeptNames[i], " ", most[i]);
   return text;
 }
 

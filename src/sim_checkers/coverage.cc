@@ -12,7 +12,7 @@ struct NamedProbe {
   Probe probe;
   const char* name;
 };
-constexpr NamedProbe kNames[] = {
+constexpr NamedProbe kProbeNames[] = {
     {Probe::kLearnFromCache, "learn-from-cache"},
     {Probe::kLearnFromLog, "learn-from-log"},
     {Probe::kLearnFromCheckpoint, "learn-from-checkpoint"},
@@ -61,18 +61,18 @@ constexpr NamedProbe kNames[] = {
     {Probe::kDifferingFound, "differing-found"},
     {Probe::kStoredByReserve, "stored-by-reserve"},
 };
-static_assert(std::size(kNames) == kProbeCount);
+static_assert(std::size(kProbeNames) == kProbeCount);
 
 constexpr bool AreInOrder() {
-  for (size_t i = 0; i < std::size(kNames); ++i)
-    if (kNames[i].probe != static_cast<Probe>(i)) return false;
+  for (size_t i = 0; i < std::size(kProbeNames); ++i)
+    if (kProbeNames[i].probe != static_cast<Probe>(i)) return false;
   return true;
 }
 static_assert(AreInOrder());
 
 }  // namespace
 
-const char* ProbeName(Probe probe) { return kNames[static_cast<size_t>(probe)].name; }
+const char* ProbeName(Probe probe) { return kProbeNames[static_cast<size_t>(probe)].name; }
 
 void Coverage::Becomes(Endpoint server, PartitionId pid, Role role) {
   Role& old = roles_[{server, pid}];

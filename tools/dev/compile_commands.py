@@ -1,4 +1,5 @@
-"""How the build compiles each of our sources, for what reads them with clang: tools/dev/thread_safety and tools/dev/tidy.
+"""How the build compiles each of our sources, for tools/dev/thread_safety,
+tidy, branches and mutants_build.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -21,15 +22,27 @@ def configured(build):
     return build
 
 
-def flags_of_sources(build):
-    """{source: what decides how it is read}: definitions, include directories and the standard. Of one that several
-    programs compile, one way; precompiled headers are g++'s, and what is generated is not ours."""
-    flags = {}
+def commands_of_sources(build):
+    """{source: (directory, compiler and flags)}, without -o and -c. Of one that several programs compile, one way;
+    what is generated is not ours."""
+    commands = {}
     for entry in json.loads((build / "compile_commands.json").read_text()):
-        source = pathlib.Path(entry["file"])
-        if source.suffix != ".cc" or build in source.parents or ROOT not in source.parents:
-            continue
+        compiled = pathlib.Path(entry["file"])
+        sources = [compiled]
+        if compiled.parent.name == "Unity":  # several sources of a room, compiled together
+            sources = [pathlib.Path(name) for name in INCLUDE.findall(compiled.read_text())]
         words = shlex.split(entry["command"])
+        for source in sources:
+            if source.suffix == ".cc" and build not in source.parents and ROOT in source.parents:
+                commands[source] = (entry["directory"], words[:words.index("-o")])
+    return commands
+
+
+def flags_of_sources(build):
+    """{source: what decides how it is read}: definitions, include directories and the standard; precompiled headers
+    are g++'s."""
+    flags = {}
+    for source, (_, words) in commands_of_sources(build).items():
         kept = [w for w in words if w.startswith(("-D", "-I", "-std=")) and w != "-DNDEBUG"]
         kept += [w for at, word in enumerate(words) if word == "-isystem" for w in words[at:at + 2]]
         flags[source] = kept

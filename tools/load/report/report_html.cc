@@ -16,7 +16,7 @@
 namespace arion::load {
 namespace {
 
-using Writer = rapidjson::Writer<rapidjson::StringBuffer>;
+using JsonWriter = rapidjson::Writer<rapidjson::StringBuffer>;
 
 constexpr std::string_view kStyle = R"css(
 :root { color-scheme: light dark }
@@ -145,11 +145,11 @@ Plot TailPlot(const PhaseResult& phase, size_t kind) {
   return plot;
 }
 
-void String(Writer& out, std::string_view text) {
+void String(JsonWriter& out, std::string_view text) {
   out.String(text.data(), static_cast<rapidjson::SizeType>(text.size()));
 }
 
-void WritePlot(Writer& out, const Plot& plot, const std::string& at) {
+void WritePlot(JsonWriter& out, const Plot& plot, const std::string& at) {
   const auto member = [&out](std::string_view key, std::string_view value) {
     out.Key(key.data(), static_cast<rapidjson::SizeType>(key.size()));
     String(out, value);
@@ -199,7 +199,7 @@ std::string HtmlOf(const Report& report) {
            "</body></html>\n";
   }
   rapidjson::StringBuffer plots;
-  Writer writer(plots);
+  JsonWriter writer(plots);
   int count = 0;
   const auto add = [&](const Plot& plot) {
     const std::string at = absl::StrCat("plot", ++count);

@@ -10,46 +10,46 @@
 namespace arion::load {
 namespace {
 
-using Writer = rapidjson::Writer<rapidjson::StringBuffer>;
+using JsonWriter = rapidjson::Writer<rapidjson::StringBuffer>;
 
-void Text(Writer& out, std::string_view text) {
+void PutText(JsonWriter& out, std::string_view text) {
   out.String(text.data(), static_cast<rapidjson::SizeType>(text.size()));
 }
 
-void Key(Writer& out, std::string_view key) {
+void PutKey(JsonWriter& out, std::string_view key) {
   out.Key(key.data(), static_cast<rapidjson::SizeType>(key.size()));
 }
 
-void WriteLatencies(Writer& out, std::string_view key, const LatencyHistogram& latencies) {
-  Key(out, key);
+void WriteLatencies(JsonWriter& out, std::string_view key, const LatencyHistogram& latencies) {
+  PutKey(out, key);
   out.StartObject();
-  Key(out, "avg");
+  PutKey(out, "avg");
   out.Double(latencies.Mean() / 1e3);
-  Key(out, "min");
+  PutKey(out, "min");
   out.Double(static_cast<double>(latencies.min()) / 1e3);
   for (double percentile : kPercentiles) {
-    Key(out, absl::StrFormat("p%g", percentile));
+    PutKey(out, absl::StrFormat("p%g", percentile));
     out.Double(static_cast<double>(latencies.Percentile(percentile)) / 1e3);
   }
-  Key(out, "max");
+  PutKey(out, "max");
   out.Double(static_cast<double>(latencies.max()) / 1e3);
   out.EndObject();
 }
 
-void WriteKind(Writer& out, Kind kind, const KindTally& tally, LoopKind loop) {
+void WriteKind(JsonWriter& out, Kind kind, const KindTally& tally, LoopKind loop) {
   out.StartObject();
-  Key(out, "operation");
-  Text(out, NameOf(kind));
-  Key(out, "count");
+  PutKey(out, "operation");
+  PutText(out, NameOf(kind));
+  PutKey(out, "count");
   out.Uint64(tally.Operations());
-  Key(out, "succeeded");
+  PutKey(out, "succeeded");
   out.Uint64(tally.service.count());
-  Key(out, "not_found");
+  PutKey(out, "not_found");
   out.Uint64(tally.not_found);
-  Key(out, "errors");
+  PutKey(out, "errors");
   out.StartObject();
   for (const auto& [code, count] : tally.errors) {
-    Key(out, CodeText(code));
+    PutKey(out, CodeText(code));
     out.Uint64(count);
   }
   out.EndObject();
@@ -58,20 +58,20 @@ void WriteKind(Writer& out, Kind kind, const KindTally& tally, LoopKind loop) {
   out.EndObject();
 }
 
-void WriteSeries(Writer& out, const PhaseResult& phase) {
-  Key(out, "series");
+void WriteSeries(JsonWriter& out, const PhaseResult& phase) {
+  PutKey(out, "series");
   out.StartArray();
   for (const SeriesPoint& point : phase.series) {
     out.StartObject();
-    Key(out, "seconds");
+    PutKey(out, "seconds");
     out.Double(point.at_seconds);
-    Key(out, "ops_per_second");
+    PutKey(out, "ops_per_second");
     out.Double(point.operations_a_second);
-    Key(out, "errors");
+    PutKey(out, "errors");
     out.Uint64(point.errors);
     for (size_t i = 0; i < kKinds; ++i) {
       if (!point.kinds[i].has_any) continue;
-      Key(out, NameOf(static_cast<Kind>(i)));
+      PutKey(out, NameOf(static_cast<Kind>(i)));
       out.StartArray();
       for (int64_t nanos :
            {point.kinds[i].p50, point.kinds[i].p99, point.kinds[i].p999, point.kinds[i].max}) {
@@ -84,37 +84,37 @@ void WriteSeries(Writer& out, const PhaseResult& phase) {
   out.EndArray();
 }
 
-void WritePhase(Writer& out, const PhaseResult& phase) {
+void WritePhase(JsonWriter& out, const PhaseResult& phase) {
   out.StartObject();
-  Key(out, "phase");
-  Text(out, phase.name);
-  Key(out, "loop");
-  Text(out, phase.loop == LoopKind::kOpen ? "open" : "closed");
-  Key(out, "seconds");
+  PutKey(out, "phase");
+  PutText(out, phase.name);
+  PutKey(out, "loop");
+  PutText(out, phase.loop == LoopKind::kOpen ? "open" : "closed");
+  PutKey(out, "seconds");
   out.Double(phase.seconds);
-  Key(out, "operations");
+  PutKey(out, "operations");
   out.Uint64(phase.total.Operations());
-  Key(out, "ops_per_second");
+  PutKey(out, "ops_per_second");
   out.Double(phase.OperationsASecond());
-  Key(out, "errors");
+  PutKey(out, "errors");
   out.Uint64(phase.total.Errors());
-  Key(out, "not_started");
+  PutKey(out, "not_started");
   out.Int64(phase.not_started);
-  Key(out, "worst_delay_us");
+  PutKey(out, "worst_delay_us");
   out.Double(absl::ToDoubleMicroseconds(phase.worst_delay));
-  Key(out, "last_delay_us");
+  PutKey(out, "last_delay_us");
   out.Double(absl::ToDoubleMicroseconds(phase.last_delay));
-  Key(out, "kinds");
+  PutKey(out, "kinds");
   out.StartArray();
   for (size_t i = 0; i < kKinds; ++i) {
     if (phase.total.kinds[i].Operations() == 0) continue;
     WriteKind(out, static_cast<Kind>(i), phase.total.kinds[i], phase.loop);
   }
   out.EndArray();
-  Key(out, "server_stages_us");
+  PutKey(out, "server_stages_us");
   out.StartObject();
   for (const StageSum& sum : phase.server_stages) {
-    Key(out, sum.stage);
+    PutKey(out, sum.stage);
     out.Double(sum.seconds * 1e6 / sum.writes);
   }
   out.EndObject();
@@ -122,31 +122,31 @@ void WritePhase(Writer& out, const PhaseResult& phase) {
   out.EndObject();
 }
 
-void WriteVerdict(Writer& out, const Ledger::Verdict& verdict, Instant began) {
-  Key(out, "verify");
+void WriteVerdict(JsonWriter& out, const Ledger::Verdict& verdict, Instant began) {
+  PutKey(out, "verify");
   out.StartObject();
-  Key(out, "reads");
+  PutKey(out, "reads");
   out.Int64(verdict.reads);
   for (size_t i = 0; i < verdict.violations.size(); ++i) {
-    Key(out, NameOf(static_cast<Violation::Type>(i)));
+    PutKey(out, NameOf(static_cast<Violation::Type>(i)));
     out.Int64(verdict.violations[i]);
   }
-  Key(out, "unchecked");
+  PutKey(out, "unchecked");
   out.Int64(verdict.unchecked);
-  Key(out, "first");
+  PutKey(out, "first");
   out.StartArray();
   for (const Violation& violation : verdict.first) {
     out.StartObject();
-    Key(out, "type");
-    Text(out, NameOf(violation.type));
-    Key(out, "key");
-    Text(out, violation.key);
-    Key(out, "record");
+    PutKey(out, "type");
+    PutText(out, NameOf(violation.type));
+    PutKey(out, "key");
+    PutText(out, violation.key);
+    PutKey(out, "record");
     out.Int64(violation.record);
-    Key(out, "at_seconds");
+    PutKey(out, "at_seconds");
     out.Double(absl::ToDoubleSeconds(violation.at - began));
-    Key(out, "text");
-    Text(out, violation.text);
+    PutKey(out, "text");
+    PutText(out, violation.text);
     out.EndObject();
   }
   out.EndArray();
@@ -157,39 +157,39 @@ void WriteVerdict(Writer& out, const Ledger::Verdict& verdict, Instant began) {
 
 std::string JsonOf(const Report& report) {
   rapidjson::StringBuffer buffer;
-  Writer out(buffer);
+  JsonWriter out(buffer);
   out.StartObject();
-  Key(out, "ended");
-  Text(out, report.ended);
-  Key(out, "not_kept");
+  PutKey(out, "ended");
+  PutText(out, report.ended);
+  PutKey(out, "not_kept");
   out.StartArray();
-  for (const std::string& text : ShortfallsOf(report)) Text(out, text);
+  for (const std::string& text : ShortfallsOf(report)) PutText(out, text);
   out.EndArray();
-  Key(out, "configuration");
+  PutKey(out, "configuration");
   out.StartObject();
   for (const auto& [name, value] : report.configuration) {
-    Key(out, name);
-    Text(out, value);
+    PutKey(out, name);
+    PutText(out, value);
   }
   out.EndObject();
-  Key(out, "phases");
+  PutKey(out, "phases");
   out.StartArray();
   for (const PhaseResult& phase : report.phases) WritePhase(out, phase);
   out.EndArray();
-  Key(out, "events");
+  PutKey(out, "events");
   out.StartArray();
-  for (const std::string& event : report.events) Text(out, event);
+  for (const std::string& event : report.events) PutText(out, event);
   out.EndArray();
   if (report.verdict) WriteVerdict(out, *report.verdict, report.began);
-  Key(out, "slos");
+  PutKey(out, "slos");
   out.StartArray();
   for (const SloOutcome& slo : report.slos) {
     out.StartObject();
-    Key(out, "slo");
-    Text(out, slo.text);
-    Key(out, "measured");
-    Text(out, slo.measured);
-    Key(out, "is_kept");
+    PutKey(out, "slo");
+    PutText(out, slo.text);
+    PutKey(out, "measured");
+    PutText(out, slo.measured);
+    PutKey(out, "is_kept");
     out.Bool(slo.is_kept);
     out.EndObject();
   }

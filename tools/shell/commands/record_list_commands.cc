@@ -12,7 +12,7 @@
 namespace arion::shell {
 namespace {
 
-constexpr int32_t kRowsByDefault = 1000;
+constexpr int32_t kRecordsByDefault = 1000;
 
 // Keys come first and are taken as they are, whatever they begin with; options follow.
 Words Behind(const Words& words, size_t count) { return {words.begin() + count, words.end()}; }
@@ -102,7 +102,7 @@ Outcome Show(const Session& session, const MultiGetResult& result, Values values
 absl::StatusOr<Outcome> Show(const Session& session, RowRange range, HashKeyColumn hash_key,
                              Values values, int32_t asked) {
   RowList list(session, hash_key, values);
-  const int32_t most = asked > 0 ? asked : kRowsByDefault;
+  const int32_t most = asked > 0 ? asked : kRecordsByDefault;
   int32_t count = 0;
   for (absl::StatusOr<Row>& row : range) {
     RETURN_IF_ERROR(row.status());
@@ -185,7 +185,7 @@ absl::StatusOr<Outcome> MultiGetRange(Session& session, const Words& words) {
   ASSIGN_OR_RETURN(const RangeWords parsed, RangeWords::Parse(words));
   using From = MultiGetOptions::From;
   MultiGetOptions options{.range = parsed.range,
-                          .count_max = parsed.asked > 0 ? parsed.asked : kRowsByDefault,
+                          .count_max = parsed.asked > 0 ? parsed.asked : kRecordsByDefault,
                           .from = parsed.options.Has("-r") ? From::kStop : From::kStart,
                           .values = parsed.values};
   ASSIGN_OR_RETURN(options.sort_key_filter, parsed.Filter());

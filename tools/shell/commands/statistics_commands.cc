@@ -21,7 +21,7 @@ namespace {
 
 // ---- app_stat ----
 
-using Values = std::map<std::string, double>;
+using ValueOfName = std::map<std::string, double>;
 
 // A column: the sum of some of the servers' metrics, by the names of older collectors.
 struct Statistic {
@@ -74,7 +74,7 @@ std::optional<PartitionId> PartitionOf(const std::string& entity) {
 
 // What all living servers say of the replicas of some tables, with their rates a second.
 struct Readings {
-  std::map<PartitionId, std::map<Endpoint, Values>> now, per_second;
+  std::map<PartitionId, std::map<Endpoint, ValueOfName>> now, per_second;
   std::vector<std::string> silent;
 };
 
@@ -112,13 +112,13 @@ class Reader {
                        Readings* readings) {
     const double seconds = static_cast<double>(now.unix_nanos - before.unix_nanos) / 1e9;
     if (seconds <= 0) return;
-    std::map<std::string_view, const Values*> earlier;
+    std::map<std::string_view, const ValueOfName*> earlier;
     for (const MetricEntity& entity : before.entities) earlier[entity.id] = &entity.values;
     for (const MetricEntity& entity : now.entities) {
       const auto pid = PartitionOf(entity.id);
       const auto known = earlier.find(entity.id);
       if (!pid) continue;
-      Values& rates = readings->per_second[*pid][server];
+      ValueOfName& rates = readings->per_second[*pid][server];
       for (const auto& [name, value] : entity.values) {
         double then = 0;
         if (known != earlier.end() && known->second->contains(name)) then = known->second->at(name);
@@ -133,7 +133,7 @@ class Reader {
 
 // The sums over some partitions; a metric that nobody counts is not there.
 struct Sums {
-  Values per_second, now;
+  ValueOfName per_second, now;
   void Add(const PartitionConfiguration& partition, const Readings& readings) {
     if (const auto it = readings.per_second.find(partition.pid); it != readings.per_second.end())
       for (const auto& [server, values] : it->second)
@@ -147,7 +147,7 @@ struct Sums {
     for (const auto& [name, value] : other.now) now[name] += value;
   }
   Cell Of(const Statistic& statistic) const {
-    const Values& values = statistic.IsRate() ? per_second : now;
+    const ValueOfName& values = statistic.IsRate() ? per_second : now;
     double sum = 0;
     // Requests of a kind are counted from the first of them on; the rest is counted, or not known.
     bool is_known = statistic.group == Statistic::Group::kRequests;

@@ -50,7 +50,7 @@ absl::StatusOr<Outcome> HexToKey(Session& session, const Words& arguments) {
   return outcome;
 }
 
-std::string TimeText(int64_t unix_micros) {
+std::string ExpiryText(int64_t unix_micros) {
   return absl::FormatTime("%Y-%m-%d_%H:%M:%E3S", absl::FromUnixMicros(unix_micros),
                           absl::LocalTimeZone());
 }
@@ -68,9 +68,10 @@ absl::StatusOr<Outcome> HexToValue(Session& session, const Words& arguments) {
   const int64_t expires = value->expire_ts + kExpiryEpochUnixSeconds;
   Outcome outcome;
   outcome.answer
-      .Add("expires", value->expire_ts == 0 ? std::string("never") : TimeText(expires * 1'000'000))
+      .Add("expires",
+           value->expire_ts == 0 ? std::string("never") : ExpiryText(expires * 1'000'000))
       .Add("written", value->time_tag == TimeTag{} ? std::string("not known")
-                                                   : TimeText(value->time_tag.timestamp_us))
+                                                   : ExpiryText(value->time_tag.timestamp_us))
       .Add("cluster_id", int64_t{value->time_tag.cluster_id})
       .Add("user_data", session.Shown(value->user_data));
   return outcome;

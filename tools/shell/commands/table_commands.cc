@@ -40,7 +40,7 @@ absl::StatusOr<TableState> FindTable(Session& session, const std::string& name) 
       near.empty() ? "ls lists them" : absl::StrCat("did you mean ", Text(near), "?")));
 }
 
-std::string TimeText(int64_t unix_seconds) {
+std::string DropTimeText(int64_t unix_seconds) {
   if (unix_seconds <= 0) return "-";
   return absl::FormatTime("%Y-%m-%d_%H:%M:%S", absl::FromUnixSeconds(unix_seconds),
                           absl::LocalTimeZone());
@@ -104,8 +104,8 @@ absl::StatusOr<Outcome> ListDropped(Session& session, const ListAppsRequest& whi
   for (const AppInfo& info : dropped)
     list.rows.push_back({int64_t{info.app_id}, Escape(info.app_name),
                          std::string(AppStatusName(info.status)), int64_t{info.partition_count},
-                         int64_t{info.max_replica_count}, TimeText(info.drop_second),
-                         TimeText(info.expire_second)});
+                         int64_t{info.max_replica_count}, DropTimeText(info.drop_second),
+                         DropTimeText(info.expire_second)});
   Outcome outcome;
   outcome.answer.AddList(std::move(list));
   return outcome;
