@@ -11,8 +11,11 @@
 namespace arion {
 
 // A type of its own, so that the codec can tell bytes from text. It owns its bytes, and compares by
-// them. Converts from and to strings; as a string_view it is valid as long as the blob is
-// unchanged.
+// them. It converts from and to strings. A string_view of it is valid until the blob changes or
+// goes.
+//
+//   Blob value = "v1";                      // as a field of a request
+//   const std::string_view bytes = value;   // points into `value`
 struct Blob {
   std::string bytes;
 

@@ -16,7 +16,12 @@
 
 namespace arion {
 
-// One for a server; its name never changes.
+// One for a server, made in main/ before anything listens. The name never changes; the id is
+// learned once and then stays, unless Forget is called.
+//
+//   ClusterIdentity cluster("production");
+//   if (!cluster.Adopt(id_of_meta_server)) return Refuse(cluster.ToString());
+//   if (const auto what = cluster.DiffersIn(tag_of_peer)) return Refuse(*what);
 class ClusterIdentity {
  public:
   // The id is not known yet.

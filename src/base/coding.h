@@ -67,7 +67,8 @@ void AppendBig(T v, std::string* out) {
 }
 
 // Reads from the front of a byte string. After the first read past the end every read fails and
-// yields zero, so ok() needs to be asked only once, at the end.
+// yields zero, so the caller asks ok() once, at the end. Loops that take a count from the bytes ask
+// it each time, or a hostile count costs time.
 class ByteReader {
  public:
   // The bytes outlive the reader and the views it returns.

@@ -12,6 +12,8 @@
 namespace arion {
 namespace {
 
+// tables[s][b]: what byte b contributes when s more bytes follow it. So eight bytes are looked up
+// independently of each other (slicing by eight).
 template <class Word, Word kReflected, size_t kSlices>
 constexpr std::array<std::array<Word, 256>, kSlices> MakeTables() {
   std::array<std::array<Word, 256>, kSlices> tables{};
@@ -27,6 +29,8 @@ constexpr std::array<std::array<Word, 256>, kSlices> MakeTables() {
 }
 
 constexpr auto kCrc32cTables = MakeTables<uint32_t, 0x82F63B78u, 8>();
+// CRC-64 is mostly taken of keys, which are short: one table is enough, and leaves the cache to
+// others.
 constexpr auto kCrc64Tables = MakeTables<uint64_t, 0x9A6C9329AC4BC9B5ull, 1>();
 
 uint32_t Crc32cTable(std::string_view bytes, uint32_t crc) {
@@ -93,6 +97,8 @@ __attribute__((target("sse4.2"))) uint32_t Crc32cSse42(std::string_view bytes, u
   const char* p = bytes.data();
   size_t n = bytes.size();
   uint64_t wide = crc;
+  // The large step pays off only for much data; what is left of it goes on in small ones, and the
+  // rest in words and bytes.
   if (n >= 3 * 8192) wide = Crc32cInThirds<8192>(&p, &n, wide);
   if (n >= 3 * 256) wide = Crc32cInThirds<256>(&p, &n, wide);
   for (; n >= 8; p += 8, n -= 8) wide = _mm_crc32_u64(wide, LoadLittle<uint64_t>(p));
@@ -114,6 +120,7 @@ Crc32cFunction ChooseCrc32c() {
 }  // namespace
 
 uint32_t Crc32c(std::string_view bytes, uint32_t previous) {
+  // Asked of the CPU once: builds run on machines of any age.
   static const Crc32cFunction function = ChooseCrc32c();
   return ~function(bytes, ~previous);
 }
@@ -128,6 +135,7 @@ uint64_t Crc64(std::string_view bytes) {
 uint64_t PartitionHash(std::string_view raw_key) {
   if (raw_key.size() < 2) return Crc64(raw_key);
   const size_t hash_key_size = LoadBig<uint16_t>(raw_key.data());
+  // Without a hash key all records would fall into one partition, so the sort key decides.
   if (hash_key_size == 0) return Crc64(raw_key.substr(2));
   if (2 + hash_key_size > raw_key.size()) return Crc64(raw_key);
   return Crc64(raw_key.substr(2, hash_key_size));

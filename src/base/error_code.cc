@@ -6,6 +6,7 @@
 namespace arion {
 namespace {
 
+// In the order of ErrorCode; the wire carries these texts.
 constexpr std::array<std::string_view, kErrorCodeCount> kNames = {
     "ERR_OK",
     "ERR_UNKNOWN",
@@ -105,6 +106,7 @@ std::string_view ErrorCodeName(ErrorCode code) {
 }
 
 ErrorCode ErrorCodeFromName(std::string_view name) {
+  // Nearly every answer is ERR_OK, which is the first.
   for (size_t i = 0; i < kNames.size(); ++i)
     if (kNames[i] == name) return static_cast<ErrorCode>(i);
   return ErrorCode::kUnknown;
@@ -114,6 +116,7 @@ ErrorCode SafeForThriftClients(ErrorCode code) {
   switch (code) {
     case ErrorCode::kDiskIoError:
       return ErrorCode::kDiskInsufficient;
+    // Names that the Thrift clients' lists lack.
     case ErrorCode::kLearnerNotFound:
     case ErrorCode::kDirNotEmpty:
     case ErrorCode::kFsInternal:

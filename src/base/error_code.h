@@ -12,8 +12,9 @@
 
 namespace arion {
 
-// In the order of the protocol's list; the names are ERR_ and the words in capitals. Which of them
-// a client may try again is client/retry_policy.h's to say.
+// In the order of the protocol's list: a number out of it is what GET_FILE_SIZE answers, so no row
+// may move. The names are ERR_ and the words in capitals. client/retry_policy.h says which of them
+// a client may try again.
 enum class ErrorCode : int32_t {
   kOk = 0,
   kUnknown,

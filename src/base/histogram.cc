@@ -17,6 +17,7 @@ constexpr uint64_t kSubBuckets = uint64_t{1} << Histogram::kSubBucketBits;
 size_t Histogram::BucketOf(uint64_t value) {
   value = std::min(value, kLargestValue);
   if (value < 2 * kSubBuckets) return static_cast<size_t>(value);
+  // The leading 6 bits choose the bucket; `shift` is how many bits below them are given up.
   const int shift = std::bit_width(value) - 1 - kSubBucketBits;
   return (static_cast<size_t>(shift) << kSubBucketBits) + static_cast<size_t>(value >> shift);
 }
@@ -38,6 +39,8 @@ void Histogram::Record(uint64_t value) {
 
 Histogram::Snapshot Histogram::Read() const {
   Snapshot snapshot;
+  // The maximum is read before the buckets: a value recorded meanwhile may lie beyond it and is
+  // missed.
   snapshot.sum = sum_.load(std::memory_order_relaxed);
   snapshot.max = max_.load(std::memory_order_relaxed);
   // Beyond the largest value all are empty.
@@ -56,6 +59,7 @@ uint64_t Histogram::Snapshot::Quantile(double quantile) const {
   uint64_t seen = 0;
   for (size_t i = 0; i < buckets.size(); ++i) {
     seen += buckets[i];
+    // The bucket's end may lie above every value in it.
     if (seen >= rank) return std::min(LargestOf(i), max);
   }
   return max;
@@ -65,6 +69,7 @@ Histogram::Snapshot Histogram::Snapshot::Since(const Snapshot& before) const {
   Snapshot difference = *this;
   difference.count -= before.count;
   difference.sum -= before.sum;
+  // Buckets only grow, so what `before` lacks counts in full.
   const size_t common = std::min(buckets.size(), before.buckets.size());
   for (size_t i = 0; i < common; ++i) difference.buckets[i] -= before.buckets[i];
   return difference;

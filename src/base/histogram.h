@@ -15,7 +15,12 @@
 
 namespace arion {
 
-// About 15 KiB each; where there are thousands use LatencyBuckets.
+// About 15 KiB each; where there are thousands use LatencyBuckets. Whoever measures owns it, and
+// registers it where it shall be shown.
+//
+//   Histogram sync_nanos;
+//   sync_nanos.Record(nanos);
+//   const uint64_t p99 = sync_nanos.Read().Quantile(0.99);
 class Histogram {
  public:
   // 32 buckets an octave.

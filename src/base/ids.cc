@@ -38,6 +38,7 @@ std::optional<Endpoint> Endpoint::Parse(std::string_view text) {
   uint32_t ip = 0;
   const char* cursor = host.data();
   const char* const host_end = host.data() + host.size();
+  // At most three digits an octet, always decimal: a leading zero does not make it octal.
   for (int octet_index = 0; octet_index < 4; ++octet_index) {
     if (octet_index > 0) {
       if (cursor == host_end || *cursor != '.') return std::nullopt;

@@ -1,4 +1,7 @@
 // The names of things: partitions, configurations' ballots, mutations' decrees, servers' endpoints.
+//
+// Shapes    Plain values, compared and hashed by what they hold. packed() is the wire's form of it.
+// Threads   Immutable once shared.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

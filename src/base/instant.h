@@ -1,8 +1,10 @@
-// Instant: a point of monotonic time. Wall clocks never decide anything (decision 15).
+// Instant: a point of monotonic time, by which leases, timers and limits are judged. Wall clocks
+// decide none of them (decision 15).
 //
 // Units     Nanoseconds since an arbitrary start of this process (or simulation), so it means
 //           nothing to another process.
 // Threads   Immutable after construction.
+//
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -13,7 +15,11 @@
 
 namespace arion {
 
-// Differences are absl::Durations. Instant() is often used for "never".
+// Made by Clock::Now (env/clock.h) alone. Differences are absl::Durations. Instant() is often used
+// for "never".
+//
+//   const Instant deadline = clock.Now() + absl::Seconds(5);
+//   if (clock.Now() >= deadline) return absl::DeadlineExceededError("...");
 class Instant {
  public:
   constexpr Instant() = default;

@@ -4,6 +4,7 @@
 namespace arion {
 
 uint64_t LatencyBuckets::LargestOf(size_t bucket) {
+  // The first and the last bucket are open ranges; those between are octaves of eight.
   if (bucket == 0) return (uint64_t{1} << kFirstBits) - 1;
   if (bucket == kBuckets - 1) return (uint64_t{1} << 63) - 1;
   const size_t octave = ((bucket - 1) >> kSubBucketBits) + kFirstBits;
@@ -34,6 +35,8 @@ void LatencyBuckets::Totals::Add(const Totals& more) {
 Histogram::Snapshot LatencyBuckets::Totals::AsSnapshot() const {
   Histogram::Snapshot snapshot{.count = count, .sum = sum, .max = max};
   for (size_t i = 0; i < kBuckets; ++i) {
+    // Into the finer buckets of Histogram, so that one page shows both kinds alike. `max` bounds
+    // the open last bucket, which would else read as 292 years.
     if (buckets[i] == 0) continue;
     const size_t at = Histogram::BucketOf(std::min(LargestOf(i), max));
     if (snapshot.buckets.size() <= at) snapshot.buckets.resize(at + 1);

@@ -18,8 +18,8 @@
 
 namespace arion {
 
-// A number that one thread (or strand) counts and any thread reads. Add is no locked instruction:
-// with two threads that add, counts would be lost.
+// A number that one thread (or strand) counts and any thread reads. Add is no locked instruction,
+// so counts are lost if two threads add.
 class OwnedCounter {
  public:
   void Add(uint64_t n = 1) {

@@ -19,6 +19,7 @@ constexpr std::array<std::string_view, kWriteCodeCount> kWriteCodeNames = {
     "RPC_RRDB_RRDB_CHECK_AND_SET", "RPC_RRDB_RRDB_CHECK_AND_MUTATE",
     "RPC_RRDB_RRDB_DUPLICATE",     "RPC_RRDB_RRDB_BULK_LOAD"};
 
+// Three i32: the name's length, the serialization, the data's length.
 constexpr size_t kUpdateDescriptorBytes = 12;  // without the name
 
 }  // namespace
@@ -49,6 +50,7 @@ void StoreMutation(const Mutation& mutation, int64_t log_offset, char* to) {
     std::memcpy(to, bytes.data(), bytes.size());
     to += bytes.size();
   };
+  // The order of fields is the format's (base/mutation.h). All descriptors precede all data.
   put(int64_t{0});
   put(mutation.pid.app_id);
   put(mutation.pid.index);

@@ -60,7 +60,9 @@ struct Update {
   bool operator==(const Update&) const = default;
 };
 
-// One mutation, by value. It becomes shared and immutable as a MutationPtr.
+// One mutation, by value: the primary fills one, or a reader of a log or a message does. It becomes
+// shared and immutable as a MutationPtr, which lives as long as the prepare list, a log's write or
+// a message holds it.
 struct Mutation {
   PartitionId pid;
   Ballot ballot;

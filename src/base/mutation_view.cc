@@ -34,6 +34,9 @@ std::optional<WriteCode> CodeOf(std::string_view name) {
 
 }  // namespace
 
+// Walks the descriptors once and adds up the data's lengths, and only then looks whether they fit:
+// a prepare or a log block is judged without touching its data. The view is changed only when all
+// of it is sound.
 absl::Status TakeMutationView(std::string_view* bytes, MutationView* view) {
   const char* const raw = bytes->data();
   const size_t size = bytes->size();
@@ -41,6 +44,7 @@ absl::Status TakeMutationView(std::string_view* bytes, MutationView* view) {
   const auto version = LoadLittle<int64_t>(raw);
   if (version < 0 || (version > 0 && version <= kLastUnknownVersion))
     return UnknownVersion(version);
+  // The count is bounded by the bytes there are, before anything is made of it: it may be hostile.
   const auto count = LoadLittle<int32_t>(raw + 56);
   if (count < 0 ||
       static_cast<size_t>(count) > (size - kMutationHeaderBytes) / kNamelessUpdateBytes)
@@ -61,6 +65,7 @@ absl::Status TakeMutationView(std::string_view* bytes, MutationView* view) {
     const std::optional<WriteCode> code = CodeOf(name);
     if (!code) return UnknownCode(name);
     if (i == 0) view->first_code_ = *code;
+    // 64 bits: 2^31 sizes of 2 GiB do not overflow it.
     data_bytes += static_cast<uint64_t>(data_size);
     at += kNamelessUpdateBytes + name_bytes;
   }
@@ -84,6 +89,7 @@ void MutationView::CopyTo(Mutation* mutation) const {
   mutation->decree = decree();
   mutation->log_offset = log_offset();
   mutation->last_committed = last_committed();
+  // Of a version above 64 the first field is a time of before 2017, and there is no timestamp.
   mutation->timestamp_us = Load<int64_t>(0) > kLastUnknownVersion ? 0 : Load<int64_t>(48);
   const auto count = static_cast<size_t>(Load<int32_t>(56));
   mutation->updates.resize(count);
@@ -91,6 +97,8 @@ void MutationView::CopyTo(Mutation* mutation) const {
   const char* data = raw_ + data_at_;
   for (Update& update : mutation->updates) {
     const auto name_bytes = static_cast<size_t>(LoadLittle<int32_t>(descriptor));
+    // One update is the usual case, and its code is known already. Others were found when the view
+    // was taken, so the search cannot fail.
     update.code = count == 1 ? first_code_ : *FindWriteCode({descriptor + 4, name_bytes});
     update.serialization = LoadLittle<int32_t>(descriptor + 4 + name_bytes);
     const auto data_bytes = static_cast<size_t>(LoadLittle<int32_t>(descriptor + 8 + name_bytes));

@@ -44,7 +44,8 @@ class ABSL_LOCKABLE Mutex {
   std::mutex mutex_;
 };
 
-// Holds the mutex as long as it lives, but for what is between Unlock and Lock.
+// Holds the mutex from its construction to its end, except between Unlock and Lock. The gap is for
+// calls that must not run under the lock: foreign callbacks, waits, the end of the last reference.
 class ABSL_SCOPED_LOCKABLE MutexLock {
  public:
   explicit MutexLock(Mutex& mutex) ABSL_EXCLUSIVE_LOCK_FUNCTION(mutex) : mutex_(mutex) {
@@ -70,7 +71,8 @@ class ABSL_SCOPED_LOCKABLE MutexLock {
   bool is_held_ = true;
 };
 
-// Many that read or one that writes.
+// Many that read or one that writes. For tables that nearly every request reads and that seldom
+// change; elsewhere Mutex is cheaper.
 class ABSL_LOCKABLE SharedMutex {
  public:
   SharedMutex() = default;
@@ -86,6 +88,7 @@ class ABSL_LOCKABLE SharedMutex {
   std::shared_mutex mutex_;
 };
 
+// Holds the mutex for reading as long as it lives.
 class ABSL_SCOPED_LOCKABLE ReaderLock {
  public:
   explicit ReaderLock(SharedMutex& mutex) ABSL_SHARED_LOCK_FUNCTION(mutex) : mutex_(mutex) {
@@ -99,6 +102,7 @@ class ABSL_SCOPED_LOCKABLE ReaderLock {
   SharedMutex& mutex_;
 };
 
+// Holds the mutex alone as long as it lives.
 class ABSL_SCOPED_LOCKABLE WriterLock {
  public:
   explicit WriterLock(SharedMutex& mutex) ABSL_EXCLUSIVE_LOCK_FUNCTION(mutex) : mutex_(mutex) {

@@ -8,7 +8,9 @@
 namespace arion {
 
 // The name of `known` nearest to `name` if it is near enough to be a slip of the hand; else empty.
-// It is a view into `known`.
+// It is a view into `known`. Among equally near ones the first wins.
+//
+//   NearestName("durabilty", {"data_dirs", "durability"})   // "durability"
 std::string_view NearestName(std::string_view name, const std::vector<std::string_view>& known);
 
 }  // namespace arion

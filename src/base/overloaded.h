@@ -6,6 +6,7 @@
 
 namespace arion {
 
+// Made in the call to std::visit and gone with it. A missing alternative does not compile.
 template <class... F>
 struct Overloaded : F... {
   using F::operator()...;

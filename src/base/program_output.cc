@@ -24,6 +24,8 @@ absl::Status CantWrite(std::string_view what, int error) {
 }
 
 void CloseStandardOutput() {
+  // Asked before fclose, which forgets both. EBADF with nothing pending: standard output was closed
+  // by whoever started the program, and nothing was written to it.
   const bool is_pending = __fpending(stdout) != 0;
   const bool has_failed = ferror(stdout) != 0;
   errno = 0;
@@ -32,6 +34,7 @@ void CloseStandardOutput() {
   if (!g_is_told && errno != EPIPE)
     fprintf(stderr, "%s: %s\n", program_invocation_short_name,
             std::string(CantWrite("standard output", errno).message()).c_str());
+  // This runs within exit(): only _exit can still change the code.
   _exit(g_exit_code);
 }
 

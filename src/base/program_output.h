@@ -12,10 +12,16 @@
 
 namespace arion {
 
-// To be called at the beginning of main. When the program ends, by a return, exit() or a library's,
-// standard output is flushed and closed. What it did not take, whoever wrote it, is reported on
-// standard error and makes the exit code `exit_code`. Not reported: a reader that has gone (EPIPE),
-// and standard output that was closed before and never written.
+// To be called once, at the beginning of main. When the program ends, by a return, exit() or a
+// library's, standard output is flushed and closed. What it did not take, whoever wrote it, is
+// reported on standard error and makes the exit code `exit_code`. Not reported: a reader that has
+// gone (EPIPE), and standard output that was closed before and never written.
+//
+//   int main(int argc, char** argv) {
+//     CheckStandardOutputAtExit(/*exit_code=*/1);
+//     ...
+//     if (absl::Status printed = PrintOut(report); !printed.ok()) return Fail(printed);
+//   }
 void CheckStandardOutputAtExit(int exit_code);
 
 // Writes to standard output and flushes. FailedPrecondition, with the reason; the caller reports

@@ -7,6 +7,7 @@
 namespace arion {
 
 std::string JoinRawKey(std::string_view hash_key, std::string_view sort_key) {
+  // Requests are checked where they come in: a longer one here is our own mistake.
   CHECK_LE(hash_key.size(), kHashKeyBytesMax);
   std::string raw_key;
   raw_key.reserve(2 + hash_key.size() + sort_key.size());
@@ -26,6 +27,7 @@ std::optional<KeyParts> SplitRawKey(std::string_view raw_key) {
 }
 
 std::string EndOfPrefix(std::string_view prefix) {
+  // A last byte of 255 can't be raised; the byte before it is, which skips the same strings.
   while (!prefix.empty() && prefix.back() == '\xff') prefix.remove_suffix(1);
   std::string end(prefix);
   if (!end.empty()) end.back() = static_cast<char>(static_cast<uint8_t>(end.back()) + 1);

@@ -22,6 +22,9 @@ struct KeyParts {
 };
 
 // Makes a raw key. hash_key.size() <= kHashKeyBytesMax.
+//
+//   JoinRawKey("user7", "name")        // "\0\5" "user7" "name"
+//   SplitRawKey(raw_key)->sort_key     // "name", a view into raw_key
 std::string JoinRawKey(std::string_view hash_key, std::string_view sort_key);
 // nullopt: shorter than two bytes or than its own length field says, or a hash key of 65535 bytes.
 std::optional<KeyParts> SplitRawKey(std::string_view raw_key);

@@ -25,6 +25,7 @@ void RepeatedLines::Met(Instant now, std::string_view condition, std::string_vie
   Entry& entry = it->second;
   ++entry.times;
   entry.met = now;
+  // The first time at once: whoever looks at the log shall not wait ten minutes for the cause.
   if (begins) return say_(absl::StrCat(Text(whom), " ", Text(condition)));
   if (now - entry.said < kSaidAgainAfter) return;
   entry.said = now;
@@ -38,6 +39,7 @@ void RepeatedLines::Look(Instant now) {
       ++it;
       continue;
     }
+    // What was met only once was a matter of a moment; its end is no news.
     if (entry.times > 1)
       say_(absl::StrCat("no more: ", it->first, "; ", Times(entry.times, entry.met - entry.began)));
     it = entries_.erase(it);

@@ -19,7 +19,11 @@
 
 namespace arion {
 
-// The conditions of one part of a server.
+// The conditions of one part of a server, which owns it and calls Look from its timer.
+//
+//   RepeatedLines lines([](const std::string& line) { LOG(WARNING) << line; });
+//   lines.Met(now, "has too few servers", "2.3");    // "2.3 has too few servers"
+//   lines.Look(now);
 class RepeatedLines {
  public:
   using Say = std::function<void(const std::string& line)>;

@@ -27,6 +27,8 @@ std::string EncodeValue(ValueSchema schema, const StoredValue& value) {
 
 absl::StatusOr<StoredValue> ParseValue(ValueSchema schema, std::string_view bytes) {
   ByteReader reader(bytes);
+  // v0 and v1 begin with an expiry, whose top bit is never set (kExpiryMax of engine/engine.h): it
+  // marks values that name their schema.
   if (!bytes.empty() && (bytes[0] & 0x80) != 0) {
     schema = ValueSchema::kV2;
     reader.Little<uint8_t>();

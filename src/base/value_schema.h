@@ -16,7 +16,8 @@
 
 namespace arion {
 
-// How values are stored; see Shapes.
+// How values are stored; see Shapes. One for a database, fixed when it is created; the numbers are
+// what its meta family stores.
 enum class ValueSchema : uint8_t { kV0 = 0, kV1 = 1, kV2 = 2 };
 
 // When and where a value was written: 56 bits microseconds, 7 bits cluster, 1 bit deleted.
@@ -37,7 +38,10 @@ struct TimeTag {
   }
 };
 
-// A stored value, taken apart. The user data is a view.
+// A stored value, taken apart. The user data is a view into the stored bytes.
+//
+//   ASSIGN_OR_RETURN(const StoredValue value, ParseValue(ValueSchema::kV1, bytes));
+//   if (IsExpired(value.expire_ts, ExpiryNow(clock))) return absl::NotFoundError("expired");
 struct StoredValue {
   // Seconds since 2016; 0: never.
   uint32_t expire_ts = 0;
