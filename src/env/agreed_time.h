@@ -21,7 +21,8 @@
 
 namespace arion {
 
-// One server's; its Clock has it (Clock::agreed).
+// One server's; its Clock has it (Clock::agreed), and lives as long. Whoever receives a beacon's
+// answer calls Agree; Clock's functions read it.
 class AgreedTime {
  public:
   // How long an answer counts for what can't be undone.
@@ -30,9 +31,10 @@ class AgreedTime {
   // Most clocks showed `wall_micros` (since 1970) at `at` of this server's monotonic clock.
   void Agree(int64_t wall_micros, Instant at) {
     behind_micros_.store(wall_micros - at.nanos() / 1000, std::memory_order_relaxed);
+    // Last: who sees an answer's time also sees what it said.
     agreed_at_nanos_.store(at.nanos(), std::memory_order_release);
   }
-  // A new process begins (in the simulator).
+  // A new process begins (in the simulator, where the object outlives a simulated crash).
   void Forget() { agreed_at_nanos_.store(kNever, std::memory_order_release); }
 
   // The agreed time, in microseconds since 1970; nullopt: never agreed.
@@ -49,7 +51,7 @@ class AgreedTime {
  private:
   static constexpr int64_t kNever = INT64_MIN;
 
-  // How far the monotonic clock is behind the wall clock.
+  // How far the monotonic clock is behind the wall clock. Written before agreed_at_nanos_.
   std::atomic<int64_t> behind_micros_{0};
   std::atomic<int64_t> agreed_at_nanos_{kNever};
 };

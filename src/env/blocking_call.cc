@@ -15,14 +15,19 @@ Counter on_loops;
 void OnLoop(std::string_view step, std::string_view path) {
   on_loops.Add();
 #ifdef ARION_CHECK_LOOP_THREADS
+  // A test must not pass by luck: a disk that is quick today stalls every strand of the loop
+  // tomorrow.
   LOG(FATAL) << "an event loop waits for a disk: " << step << " " << path;
 #else
+  // In production the server goes on: a late answer is better than none.
   LOG_EVERY_N(ERROR, 1000) << "an event loop waits for a disk: " << step << " " << path;
 #endif
 }
 
 }  // namespace
 
+// The steady clock itself, not the environment's: a watchdog looks at real threads, which the
+// simulator does not have.
 void CallRecord::Changed() {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   changed_nanos_.store(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count(),

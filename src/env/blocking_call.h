@@ -19,10 +19,12 @@
 
 namespace arion {
 
-// What one thread is in, if anything; for a watchdog (stuck_work.h).
+// What one thread is in, if anything; for a watchdog (stuck_work.h). A pool has one for each of its
+// threads, and marks it with CallRecordMark.
 class CallRecord {
  public:
-  // The thread begins a call; Leave ends it. Calls do not nest.
+  // The thread begins a call; Leave ends it. Where calls nest, the record shows the inner one, and
+  // nothing after its end.
   void Enter(std::string_view step, std::string_view path);
   void Leave();
   // The call as text, "read /data/1/x"; empty: in none.
@@ -48,7 +50,8 @@ class CallRecordMark {
   CallRecordMark& operator=(const CallRecordMark&) = delete;
 };
 
-// `step`: what is done; `path`: to which file.
+// `step`: what is done ("read", "sync"); `path`: to which file. Made right before the system call,
+// on the stack.
 class BlockingCall {
  public:
   BlockingCall(std::string_view step, std::string_view path);

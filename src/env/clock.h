@@ -17,7 +17,12 @@
 
 namespace arion {
 
-// One server's clocks. The simulator makes its own, so nobody else reads the system's.
+// One server's clocks; its Environment owns them. The simulator makes its own, with drift and
+// jumps, so nobody else reads the system's.
+//
+//   const Instant began = clock.Now();
+//   if (IsExpired(record.expire_ts, ExpiryNow(clock))) ...        // what a reader sees
+//   if (IsExpired(record.expire_ts, ExpiredForGood(clock))) ...   // what a compaction drops
 class Clock {
  public:
   virtual ~Clock() = default;

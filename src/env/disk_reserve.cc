@@ -42,8 +42,11 @@ absl::StatusOr<uint64_t> DiskReserve::GrowBy(uint64_t bytes) {
   const uint64_t wanted = size + std::min(bytes, kGrowthBytesMax);
   if (wanted == size) return size;
   absl::Status grown = AppendZeros(files_, path_, size, wanted);
+  // The first growth makes the name, which needs its own sync.
   if (grown.ok() && size == 0) grown = files_.SyncDirectory(ParentDirectory(path_));
   if (grown.ok()) return wanted;
+  // What was written past the old size is not counted by anybody: it goes back to the disk, which
+  // may be full.
   RETURN_IF_ERROR(CutTo(size).status());
   return grown;
 }
@@ -60,6 +63,7 @@ absl::StatusOr<uint64_t> DiskReserve::GiveUp() {
 }
 
 absl::StatusOr<uint64_t> DiskReserve::CutTo(uint64_t size) {
+  // An empty reserve is no file, so that Size and the directory agree.
   if (size == 0) return GiveUp();
   ASSIGN_OR_RETURN(const std::unique_ptr<WritableFile> file,
                    files_.OpenForWrite(path_, FileSystem::CreateMode::kOpenExisting));

@@ -21,7 +21,11 @@ namespace arion {
 // The file's name.
 inline constexpr char kReserveName[] = ".arion-reserve";
 
-// One directory's reserve. Who decides its size is disks/disk_health.h.
+// One directory's reserve. disks/disk_health.h decides its size and when it is given up.
+//
+//   DiskReserve reserve(files, "/data/1");
+//   ASSIGN_OR_RETURN(uint64_t held, reserve.GrowBy(wanted - held));   // step by step
+//   RETURN_IF_ERROR(reserve.GiveUp().status());                       // the disk is full
 class DiskReserve {
  public:
   DiskReserve(FileSystem& files, const std::string& directory);

@@ -23,7 +23,8 @@
 
 namespace arion {
 
-// A bounded pool of threads of one device, for work that waits for it. Thread-safe.
+// A bounded pool of threads of one device, for work that waits for it. The Environment owns it.
+// Thread-safe.
 class DiskPool {
  public:
   virtual ~DiskPool() = default;
@@ -31,7 +32,7 @@ class DiskPool {
   virtual void Submit(Task work) = 0;
 };
 
-// Random numbers; in the simulator a seed's.
+// Random numbers; in the simulator a seed's, so that a run can be repeated.
 class Random {
  public:
   virtual ~Random() = default;

@@ -73,6 +73,7 @@ bool LacksOpenFiles(const absl::Status& status) {
 bool Exists(FileSystem& files, const std::string& path) { return files.Stat(path).ok(); }
 
 absl::StatusOr<bool> IsThere(FileSystem& files, const std::string& path) {
+  // Only NotFound is a "no": a disk that fails must not look like one that is empty.
   const absl::Status status = files.Stat(path).status();
   if (absl::IsNotFound(status)) return false;
   RETURN_IF_ERROR(status);
@@ -81,6 +82,9 @@ absl::StatusOr<bool> IsThere(FileSystem& files, const std::string& path) {
 
 absl::Status CreateDirectoryDurably(FileSystem& files, const std::string& path) {
   const std::string parent = ParentDirectory(path);
+  // From the root down: a child's name is durable only if its parents' names are. The sync also
+  // runs for a directory that is there already, because whoever made it may have died before its
+  // own.
   const bool is_there = Exists(files, path);
   if (!is_there) {
     if (!parent.empty() && parent != path) RETURN_IF_ERROR(CreateDirectoryDurably(files, parent));
@@ -95,6 +99,7 @@ absl::StatusOr<std::string> ReadFile(FileSystem& files, const std::string& path)
   ASSIGN_OR_RETURN(auto file, files.OpenForRead(path));
   std::string content;
   std::string chunk;
+  // Read to the end rather than to a size: files of /proc have none, and a file may grow meanwhile.
   for (size_t n = kFirstChunkBytes;; n = std::min(2 * n, kChunkBytesMax)) {
     RETURN_IF_ERROR(file->ReadAt(content.size(), n, &chunk));
     content += chunk;
@@ -107,6 +112,8 @@ absl::Status WriteFileDurably(FileSystem& files, const std::string& path,
   const std::string temporary = path + ".tmp";
   ASSIGN_OR_RETURN(auto file, files.OpenForWrite(temporary, FileSystem::CreateMode::kTruncate));
   RETURN_IF_ERROR(file->WriteAt(0, content));
+  // The content must be durable before the name points to it: else a power cut leaves the new name
+  // with nothing in it.
   RETURN_IF_ERROR(file->Sync());
   RETURN_IF_ERROR(file->Close());
   RETURN_IF_ERROR(files.Rename(temporary, path));

@@ -21,18 +21,23 @@ std::unique_ptr<HeldBytes> HeldBytes::Take(int file, uint64_t offset, size_t n) 
   // A pipe counts pages; one more where the piece begins within one.
   const size_t room = n + kPageBytes;
   int ends[2];
+  // A larger pipe needs a privilege, and descriptors may be short: either way the caller reads
+  // instead.
   if (room > kPipeBytesMax || ::pipe2(ends, O_CLOEXEC) != 0) return nullptr;
   std::unique_ptr<HeldBytes> held(new HeldBytes(ends[0], 0));
   size_t taken = 0;
   if (::fcntl(ends[1], F_SETPIPE_SZ, static_cast<int>(room)) >= 0) {
     auto from = static_cast<loff_t>(offset);
     while (taken < n) {
+      // SPLICE_F_NONBLOCK concerns the pipe, which has room for all; the file's side still waits
+      // for the disk.
       const ssize_t got = ::splice(file, &from, ends[1], nullptr, n - taken, SPLICE_F_NONBLOCK);
       if (got < 0 && errno == EINTR) continue;
       if (got <= 0) break;
       taken += static_cast<size_t>(got);
     }
   }
+  // With the writing end closed a reader of the pipe never waits: it finds the bytes or the end.
   ::close(ends[1]);
   if (taken != n) return nullptr;
   held->size_ = n;

@@ -16,7 +16,9 @@
 
 namespace arion {
 
-// Made by ReadableFile::Hold. It owns a pipe, so each one costs a descriptor.
+// Made by ReadableFile::Hold in a disk's pool, then handed to a connection, which moves it out as
+// the socket takes it. It owns a pipe, so each one costs a descriptor, and up to 1 MiB of kernel
+// memory.
 class HeldBytes {
  public:
   // Fills a pipe from the open `file`; waits for the disk. nullptr: not all `n` bytes could be

@@ -29,6 +29,7 @@ AlignedBuffer::~AlignedBuffer() { std::free(data_); }
 
 void AlignedBuffer::Reserve(size_t capacity) {
   if (capacity <= capacity_) return;
+  // Doubling, so that a block that grows record by record is copied seldom.
   const size_t doubled = std::max(capacity, capacity_ * 2);
   const size_t rounded = (doubled + kAlignment - 1) / kAlignment * kAlignment;
   char* grown = static_cast<char*>(std::aligned_alloc(kAlignment, rounded));
@@ -55,6 +56,8 @@ char* AlignedBuffer::Extend(size_t bytes) {
 bool ZerosAhead::Take(uint64_t bytes) {
   uint64_t taken = bytes_.load(std::memory_order_relaxed);
   do {
+    // Written so that no sum overflows. The exchange fails if another log took some meanwhile:
+    // judge anew.
     if (bytes > bytes_max_ || taken > bytes_max_ - bytes) return false;
   } while (!bytes_.compare_exchange_weak(taken, taken + bytes, std::memory_order_relaxed));
   return true;

@@ -39,7 +39,8 @@
 
 namespace arion {
 
-// A buffer aligned for direct I/O that grows; bytes [0, size) are the block(s) to write. Move-only.
+// A buffer aligned for direct I/O that grows; bytes [0, size) are the block(s) to write. A write
+// takes it over and its callback gives it back, so a log uses the memory again. Move-only.
 class AlignedBuffer {
  public:
   static constexpr size_t kAlignment = 4096;
@@ -75,7 +76,8 @@ enum class Coverage {
   kGrowing,
 };
 
-// An open log file; made by LogDevice::Open. Destruction closes it, which may wait for the disk.
+// An open log file; made by LogDevice::Open, held by the log and by writes in flight. The last one
+// that lets it go closes it, which may wait for the disk.
 class LogFile {
  public:
   virtual ~LogFile() = default;
@@ -120,7 +122,7 @@ class ZerosAhead {
   std::atomic<uint64_t> bytes_{0};
 };
 
-// A part of ZerosAhead; it is given back by the destructor. Move-only.
+// A part of ZerosAhead that one log has taken; the destructor gives it back. Move-only.
 class ZerosTaken {
  public:
   // Nothing can be taken.

@@ -10,7 +10,8 @@ namespace arion {
 // Of the calling thread.
 bool OnLoopThread();
 
-// Marks the calling thread for as long as it lives. For event loops only.
+// Marks the calling thread for as long as it lives. For event loops only: the first thing on their
+// thread's stack.
 class LoopThreadMark {
  public:
   LoopThreadMark();

@@ -47,6 +47,7 @@ bool IsIpv6(std::string_view text) {
 absl::StatusOr<NamedAddress> ParseNamedAddress(std::string_view text) {
   const size_t colon = text.rfind(':');
   std::string host(text.substr(0, colon));
+  // Asked first: an IPv6 address has colons, and would read as a name with an odd port.
   if (IsIpv6(text) || IsIpv6(host)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "\"", Text(text),
@@ -57,6 +58,8 @@ absl::StatusOr<NamedAddress> ParseNamedAddress(std::string_view text) {
   const bool has_port = colon != std::string_view::npos &&
                         absl::SimpleAtoi(Text(text.substr(colon + 1)), &port) && port > 0 &&
                         port <= UINT16_MAX;
+  // Digits and dots that are no IPv4 address with a port ("10.0.0:34601", "10.0.0.300:34601"): a
+  // resolver would read some of them as addresses nobody meant.
   const bool is_number =
       !Endpoint::Parse(text) && host.find_first_not_of("0123456789.") == std::string::npos;
   const bool is_name = host.find_first_of(" \t:/[]@") == std::string::npos;
@@ -70,6 +73,7 @@ absl::StatusOr<NamedAddress> ParseNamedAddress(std::string_view text) {
 absl::StatusOr<std::vector<Endpoint>> LookUp(const NamedAddress& address) {
   if (const auto endpoint = Endpoint::Parse(address.ToString())) return std::vector{*endpoint};
   std::vector<uint32_t> found;
+  // Only IPv4 is asked for: a name with both kinds is then no error.
   const int code = Ask(address.host, AF_INET, &found);
   const std::string why = code == EAI_SYSTEM ? strerror(errno) : gai_strerror(code);
   if (!found.empty()) {
@@ -79,6 +83,8 @@ absl::StatusOr<std::vector<Endpoint>> LookUp(const NamedAddress& address) {
     for (const uint32_t ip : found) endpoints.push_back({ip, address.port});
     return endpoints;
   }
+  // Names without an IPv4 address. Only if they have one of the other kind is it final: a name that
+  // does not exist yet may come, as those of containers do.
   const bool is_unknown = code == EAI_NONAME || code == EAI_NODATA || code == EAI_ADDRFAMILY;
   if (is_unknown && Ask(address.host, AF_INET6, &found) == 0)
     return absl::FailedPreconditionError(

@@ -19,7 +19,11 @@
 
 namespace arion {
 
-// A host that need not exist.
+// A host that need not exist. Configuration files and command lines give it; LookUp makes Endpoints
+// of it, which alone go into messages.
+//
+//   ASSIGN_OR_RETURN(const NamedAddress meta, ParseNamedAddress("meta1.example:34601"));
+//   ASSIGN_OR_RETURN(const std::vector<Endpoint> found, LookUp(meta));   // in a pool
 struct NamedAddress {
   std::string host;
   uint16_t port = 0;

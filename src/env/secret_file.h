@@ -15,7 +15,8 @@ namespace arion {
 constexpr size_t kSecretBytesMin = 16;
 constexpr size_t kSecretBytesMax = 1024;
 
-// The file's first line: printable ASCII without blanks. May wait for the disk.
+// The file's first line: printable ASCII without blanks, because it travels in an HTTP header. May
+// wait for the disk.
 absl::StatusOr<std::string> ReadSecretFile(const std::string& path);
 
 }  // namespace arion

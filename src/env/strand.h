@@ -25,13 +25,15 @@
 
 namespace arion {
 
-// Run once, or destroyed without being run when the strand drops what is queued.
+// Run once, or destroyed without being run when the strand drops what is queued. What a task must
+// do in either case belongs into a destructor it holds.
 using Task = absl::AnyInvocable<void()>;
 // Names a task that waits for its time; 0: none.
 using TimerId = uint64_t;
 constexpr TimerId kNoTimer = 0;
 
-// Tasks must not wait for a disk or a lock: other strands share the thread.
+// Made by Environment::NewStrand. A replica has one and keeps its state on it, so that state needs
+// no lock. Tasks must not wait for a disk or a lock: other strands share the thread.
 class Strand {
  public:
   virtual ~Strand() = default;

@@ -8,7 +8,8 @@
 
 namespace arion {
 
-// For the log and a page; text for people.
+// One finding of one look, made by pools and the watchdog (posix/posix_watchdog.h), for the log and
+// a page; text for people.
 struct StuckWork {
   // "loop 0", "pool of /data/1, thread 2".
   std::string where;
