@@ -41,12 +41,15 @@ int DescriptorReserve::Close(int fd) {
   if (!is_whole()) {
     const MutexLock lock(mutex_);
     // Its number stays taken all the while.
+    // dup3 puts a copy of a held descriptor in the place of the one to close, in one step. With
+    // close and open another thread could take the number in between.
     if (!held_.empty() && held_.size() < wanted_ && ::dup3(held_.front(), fd, O_CLOEXEC) == fd) {
       held_.push_back(fd);
       is_whole_.store(held_.size() == wanted_, std::memory_order_release);
       return 0;
     }
   }
+  // None is held that could be copied: closed, and then perhaps quicker than others.
   const int result = ::close(fd);
   if (!is_whole()) Refill();
   return result;
@@ -65,6 +68,7 @@ void DescriptorReserve::Refill() {
 bool DescriptorReserve::GiveUpOne() {
   const MutexLock lock(mutex_);
   if (held_.empty()) return false;
+  // Before the descriptor is free: who closes one meanwhile must already see that one is lacking.
   is_whole_.store(false, std::memory_order_release);
   ::close(held_.back());
   held_.pop_back();

@@ -20,7 +20,11 @@
 
 namespace arion {
 
-// One for a process.
+// One for a process; the Environment makes it, and files and log devices share it.
+//
+//   const int fd = reserve->Open(path, O_RDWR | O_CREAT, 0644);   // also where the limit is reached
+//   ...
+//   reserve->Close(fd);                                           // what was given up comes back
 class DescriptorReserve {
  public:
   // Holds as many of `wanted` as the limit leaves.

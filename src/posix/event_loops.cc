@@ -52,6 +52,8 @@ class PostedNodes {
 
   Posted* Take() {
     uint64_t head = head_.load(std::memory_order_acquire);
+    // A node that another thread took meanwhile may be read here: its memory stays, and the tag
+    // makes the exchange fail.
     while (PlaceOf(head) < kNodes) {
       Posted& node = nodes_[PlaceOf(head)];
       const uint64_t next = After(head, node.next_free.load(std::memory_order_relaxed));
@@ -127,7 +129,9 @@ struct EventLoops::Loop {
   ~Loop() { nodes_.GiveBack(incoming_.load()); }
 
   void Post(StrandPtr strand, Task task) {
+    // What is posted after Stop is dropped here, with all it holds.
     if (stopped.load(std::memory_order_acquire)) return;
+    // The loop is awake: its own queue needs neither the list nor a wake-up.
     if (current_loop == this) {
       asio::post(context, [this, strand = std::move(strand), task = std::move(task)]() mutable {
         if (!stopped.load(std::memory_order_relaxed)) RunAs(strand.get(), task);
@@ -143,17 +147,21 @@ struct EventLoops::Loop {
       posted->next = before;
     } while (!incoming_.compare_exchange_weak(before, posted, std::memory_order_acq_rel,
                                               std::memory_order_relaxed));
+    // Whoever finds the list not empty knows that a wake-up is on its way.
     if (before == nullptr) WakeUp();
   }
 
   // On the loop's thread, or when it has none any more.
   void RunIncoming() {
+    // All at once: what is posted from now on finds the list empty and wakes the loop again.
     Posted* newest_first = incoming_.exchange(nullptr, std::memory_order_acq_rel);
     Posted* in_order = nullptr;
     while (newest_first != nullptr)
       in_order = std::exchange(newest_first, std::exchange(newest_first->next, in_order));
     for (Posted* posted = in_order; posted != nullptr; posted = posted->next) {
       if (!stopped.load(std::memory_order_relaxed)) RunAs(posted->strand.get(), posted->task);
+      // Here and not with the node, which may lie unused for long: a task may hold the last
+      // reference to a replica.
       posted->task = nullptr;
       posted->strand.reset();
     }
@@ -205,6 +213,8 @@ class AsioStrand : public Strand, public std::enable_shared_from_this<AsioStrand
 
   TimerId PostAfter(absl::Duration delay, Task task) override {
     TimerId id = next_timer_.fetch_add(1);
+    // Timers belong to the loop's thread. The due time is taken now, so the way there does not
+    // delay it.
     auto start = [weak = this->weak_from_this(), id,
                   due = std::chrono::steady_clock::now() + AtLeastZero(delay),
                   task = std::move(task)]() mutable {
@@ -220,6 +230,8 @@ class AsioStrand : public Strand, public std::enable_shared_from_this<AsioStrand
 
   void Cancel(TimerId timer) override {
     DCHECK(IsCurrent()) << name_;
+    // Destroying the timer cancels its wait. A handler that is queued already finds no entry
+    // (strand/S2).
     timers_.erase(timer);
   }
 
@@ -237,6 +249,7 @@ class AsioStrand : public Strand, public std::enable_shared_from_this<AsioStrand
         timers_.emplace(id, std::make_unique<Timer>(loop_->context, std::move(task)));
     at->second->timer.expires_at(due);
     at->second->timer.async_wait([weak = this->weak_from_this(), id](const std::error_code& error) {
+      // `self` also keeps the strand while the task runs, which may drop the last other reference.
       auto self = weak.lock();
       if (error || !self || self->loop_->stopped.load(std::memory_order_relaxed)) return;
       auto node = self->timers_.extract(id);
@@ -280,6 +293,8 @@ asio::io_context* EventLoops::current_context() const {
 }
 
 StrandPtr EventLoops::NewStrand(std::string_view name) {
+  // By strands rather than by load: replicas are many and alike. Two that ask at the same time may
+  // get the same loop, which does no harm.
   const std::shared_ptr<Loop>* fewest = &loops_[0];
   for (const auto& loop : loops_) {
     if (loop->strands.load() < (*fewest)->strands.load()) fewest = &loop;
@@ -289,6 +304,7 @@ StrandPtr EventLoops::NewStrand(std::string_view name) {
 
 void EventLoops::RunOnEach(const std::function<void(int loop)>& work) {
   CHECK(!OnLoopThread()) << "a loop thread must not wait for its like";
+  // Nobody else runs on the loops any more, so this thread may.
   if (loops_[0]->stopped.load()) {
     for (int i = 0; i < size(); ++i) work(i);
     return;
@@ -306,6 +322,8 @@ void EventLoops::RunOnEach(const std::function<void(int loop)>& work) {
 
 void EventLoops::Stop() {
   CHECK(!OnLoopThread()) << "a loop thread can't stop itself";
+  // All are marked before any is joined: a task that still runs can then start nothing on another
+  // loop.
   for (const auto& loop : loops_) loop->stopped.store(true, std::memory_order_release);
   for (const auto& loop : loops_) {
     loop->work.reset();

@@ -21,7 +21,13 @@ class io_context;
 
 namespace arion {
 
-// The threads start in the constructor and end in Stop, or at last in the destructor.
+// The threads start in the constructor and end in Stop, or at last in the destructor. One for a
+// process; a log device may have another (posix/posix_log_device.h).
+//
+//   EventLoops loops(2);
+//   StrandPtr strand = loops.NewStrand("replica 2.1");
+//   strand->Post([] { ... });                 // on a loop's thread
+//   loops.Stop();                             // then destroy who used it, then `loops`
 class EventLoops {
  public:
   // `name`: of the threads, with a number behind it.

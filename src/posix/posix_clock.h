@@ -10,12 +10,12 @@
 
 namespace arion {
 
-// The real Clock.
+// The real Clock; its Environment owns it.
 class PosixClock : public Clock {
  public:
-  // Time the machine was suspended counts with CLOCK_BOOTTIME and does not with CLOCK_MONOTONIC. A
-  // server that holds a lease must count it. One that waits out another's must not, for it heard
-  // nobody then.
+  // Time for which the machine was suspended counts with CLOCK_BOOTTIME and does not with
+  // CLOCK_MONOTONIC. A server that holds a lease must count it. One that waits for another's lease
+  // to end must not, because it heard nobody during that time.
   explicit PosixClock(clockid_t monotonic = CLOCK_MONOTONIC) : monotonic_(monotonic) {}
 
   Instant Now() const override;

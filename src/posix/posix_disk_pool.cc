@@ -49,6 +49,7 @@ void PosixDiskPool::Submit(Task work) {
 }
 
 PosixDiskPool::Waiting PosixDiskPool::TakeNext() {
+  // A vector and an index rather than a deque, which allocates as it moves on.
   constexpr size_t kTakenMax = 64;
   Waiting taken = std::move(queue_[next_++]);
   // Also where the queue is never empty what was taken must not pile up.
@@ -91,6 +92,8 @@ std::vector<StuckWork> PosixDiskPool::Stuck(absl::Duration limit, const std::str
   for (const Worker& worker : workers_) {
     ++number;
     const int64_t begun = worker.busy_since_nanos.load(std::memory_order_relaxed);
+    // A long job of many calls moves on with each of them: only one call, or work between two, can
+    // be stuck.
     const int64_t since = std::max(begun, worker.call.changed_nanos());
     if (begun == 0 || absl::Nanoseconds(now - since) <= limit) continue;
     const std::string call = worker.call.Now();

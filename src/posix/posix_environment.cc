@@ -82,6 +82,7 @@ PosixEnvironment::Device& PosixEnvironment::DeviceOf(const std::string& path) {
     lock.Lock();
     // A disk that vanished between its check and now: its work fails by itself, in a pool of its
     // own.
+    // Another thread may have asked for the same path meanwhile: emplace keeps the first answer.
     known = device_of_path_.emplace(path, device.ok() ? *device : UINT64_MAX).first;
   }
   std::unique_ptr<Device>& device = devices_[known->second];
@@ -122,6 +123,7 @@ std::vector<StuckWork> PosixEnvironment::StuckInPools(absl::Duration limit) {
   std::vector<StuckWork> stuck;
   const MutexLock lock(mutex_);
   for (const auto& [number, device] : devices_) {
+    // Under the lock, which is short: the pools look at counters only.
     for (const PosixDiskPool* pool : {device->pool.get(), device->bulk.get(), device->flush.get()})
       for (StuckWork& work : pool->Stuck(limit, device->path)) stuck.push_back(std::move(work));
     if (device->log == nullptr) continue;

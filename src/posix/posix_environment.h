@@ -19,7 +19,7 @@
 
 namespace arion {
 
-// How many threads there are, and how logs are written.
+// How many threads there are, and how logs are written. main/ fills it from the configuration.
 struct PosixEnvironmentOptions {
   int event_loop_threads = 2;
   int disk_threads_per_device = 4;
@@ -32,7 +32,8 @@ struct PosixEnvironmentOptions {
   clockid_t clock = CLOCK_MONOTONIC;
 };
 
-// Pools and log devices are made when the first path on their device is asked for, and stay.
+// One for a process; main/ makes it before all servers. Pools and log devices are made when the
+// first path on their device is asked for, and stay until the end.
 class PosixEnvironment : public Environment {
  public:
   explicit PosixEnvironment(PosixEnvironmentOptions options);

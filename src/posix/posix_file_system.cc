@@ -78,6 +78,8 @@ absl::Status PosixError(int error, std::string_view step, std::string_view path)
     case EPERM:
       message += WhoIsRefused(path);
       return absl::PermissionDeniedError(message);
+    // A file system that the kernel has turned read-only after an error, or that was mounted so:
+    // owner and mode are not to blame.
     case EROFS:
       return absl::PermissionDeniedError(message);
     default:
@@ -140,6 +142,7 @@ class PosixReadableFile : public ReadableFile {
   absl::StatusOr<size_t> ReadInto(uint64_t offset, size_t n, char* to) const override {
     const BlockingCall call("read", path_);
     size_t done = 0;
+    // A read may return less than was asked for, also in the middle of a file.
     while (done < n) {
       const ssize_t got = ::pread(fd_, to + done, n - done, static_cast<off_t>(offset + done));
       if (got < 0) {
@@ -209,12 +212,16 @@ class PosixWritableFile : public WritableFile {
   }
   absl::Status Sync() override {
     const BlockingCall call("sync", path_);
+    // file_system/F1: after a failed sync Linux marks the lost pages clean, so a second one would
+    // succeed though they are gone.
     if (sync_failed_) return absl::DataLossError(absl::StrCat("sync ", path_, ": failed before"));
     if (::fdatasync(fd_) == 0) return absl::OkStatus();
     sync_failed_ = true;
     return SyncFailed(errno, path_);
   }
   absl::Status Close() override {
+    // EINTR counts as closed: Linux frees the descriptor before it returns, and to repeat the call
+    // could close another thread's file.
     const int fd = std::exchange(fd_, -1);
     if (fd >= 0 && CloseWith(reserve_.get(), fd) != 0 && errno != EINTR)
       return PosixError(errno, "close", path_);
@@ -261,6 +268,7 @@ absl::StatusOr<std::unique_ptr<ReadableFile>> PosixFileSystem::OpenForRead(
   auto file = std::make_unique<PosixReadableFile>(fd, path);
   struct stat s;
   if (::fstat(fd, &s) != 0) return PosixError(errno, "stat", path);
+  // A pipe under that name would never end.
   if (!S_ISREG(s.st_mode) && !S_ISDIR(s.st_mode))
     return absl::FailedPreconditionError(absl::StrCat("open ", path, ": not a regular file"));
   return file;
@@ -311,6 +319,7 @@ absl::StatusOr<std::vector<std::string>> PosixFileSystem::List(const std::string
     if (name != "." && name != "..") names.emplace_back(name);
   }
   const int error = errno;
+  // closedir ends the descriptor itself, so the reserve's Close can't keep it: it takes one anew.
   ::closedir(dir);
   if (reserve_ != nullptr && !reserve_->is_whole()) reserve_->Refill();
   if (error != 0) return PosixError(error, "list", directory);
@@ -321,6 +330,8 @@ absl::StatusOr<std::vector<std::string>> PosixFileSystem::List(const std::string
 absl::Status PosixFileSystem::CreateDirectories(const std::string& path) {
   const BlockingCall call("mkdir", path);
   if (::mkdir(path.c_str(), 0755) == 0) return absl::OkStatus();
+  // From below: nearly always the parent is there. A second try may meet EEXIST, if another thread
+  // makes the same directory.
   if (errno == ENOENT) {
     const std::string parent = ParentDirectory(path);
     if (parent == path) return PosixError(ENOENT, "mkdir", path);

@@ -24,7 +24,7 @@ absl::Status PosixError(int error, std::string_view step, std::string_view path)
 // refused. Empty: nothing of it can be seen.
 std::string WhoIsRefused(std::string_view path);
 
-// One for a process.
+// One for a process; the Environment owns it.
 class PosixFileSystem : public FileSystem {
  public:
   // `reserve`: for what is written, listed, locked and synced; null: there is none. What is only

@@ -1,3 +1,5 @@
+// What io_uring refuses is found out once, when the device is made: a device that has begun never
+// changes its method.
 // SPDX-License-Identifier: Apache-2.0
 #include "posix/posix_log_device.h"
 

@@ -22,7 +22,7 @@ namespace arion {
 
 class EventLoops;
 
-// Settings of one device.
+// Settings of one device. The Environment passes the same to each that it makes.
 struct LogDeviceOptions {
   enum class Method {
     // io_uring, else threads.

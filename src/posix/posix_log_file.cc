@@ -98,6 +98,7 @@ int PosixLogDevice::OpenFile(const std::string& path, int flags) const {
 absl::StatusOr<std::shared_ptr<LogFile>> PosixLogDevice::Open(const std::string& path,
                                                               bool direct) {
   const BlockingCall call("open", path);
+  // O_NOFOLLOW: a link in the place of a log would have us write somewhere else.
   const int flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW;
   if (direct) {
     const int fd = OpenFile(path, flags | O_DIRECT);
@@ -111,6 +112,8 @@ absl::StatusOr<std::shared_ptr<LogFile>> PosixLogDevice::Open(const std::string&
       if (fits)
         return std::make_shared<PosixLogFile>(fd, path, AlignedBuffer::kAlignment, descriptors_);
       ::close(fd);
+      // EINVAL: the file system has no direct I/O. Then the file is buffered, and each write followed
+      // by its own fdatasync.
     } else if (errno != EINVAL) {
       return PosixError(errno, "open", path);
     }
@@ -155,6 +158,7 @@ absl::Status PosixLogDevice::TruncateAndSync(LogFile& log_file, uint64_t size) {
   if (file.has_failed()) return absl::DataLossError(absl::StrCat(file.path(), " failed before"));
   if (::ftruncate(file.fd(), static_cast<off_t>(size)) != 0)
     return PosixError(errno, "truncate", file.path());
+  // fsync, because fdatasync need not write a size that became smaller.
   if (::fsync(file.fd()) != 0) return SyncFailed(file, errno);
   return absl::OkStatus();
 }
@@ -225,6 +229,7 @@ void PosixLogDevice::Finish(std::unique_ptr<PendingWrite> write, absl::Status st
   }
   stats_.queued.Add(-1);
   write->status = std::move(status);
+  // Taken out first: `write` moves into the task, and with it everything of the request.
   const StrandPtr strand = std::move(write->request.reply_on);
   strand->Post([write = std::move(write)]() mutable {
     const auto file = std::static_pointer_cast<PosixLogFile>(std::move(write->request.file));
@@ -240,6 +245,8 @@ void PosixLogDevice::Finish(std::unique_ptr<PendingWrite> write, absl::Status st
 NextStep PosixLogDevice::StepAfter(const PendingWrite& write) {
   const WriteRequest& request = write.request;
   if (request.durability == Durability::kOs || write.carries_flush) return NextStep::kNone;
+  // A new size is metadata of the file, and buffered bytes lie in the page cache: a flush of the
+  // disk reaches neither.
   if (request.coverage == Coverage::kGrowing || !FileOf(request).is_direct())
     return NextStep::kOwnSync;
   return NextStep::kDeviceFlush;

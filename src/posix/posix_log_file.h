@@ -16,7 +16,8 @@
 
 namespace arion {
 
-// A write on its way through a device.
+// A write on its way through a device: made by Begin, handed from list to list by the device, ended
+// by Finish, which posts the answer. It owns the file, the buffer and the callback meanwhile.
 struct PendingWrite {
   enum class Stage { kWriting, kSyncing };
 
@@ -35,7 +36,8 @@ struct PendingWrite {
   size_t place = 0;
 };
 
-// Owns the descriptor.
+// Owns the descriptor. The log holds it, and each write in flight does; so the descriptor stays
+// open until the last write has ended.
 class PosixLogFile : public LogFile {
  public:
   PosixLogFile(int fd, std::string path, size_t alignment,
@@ -89,7 +91,8 @@ enum class NextStep {
 // "major:minor".
 bool OneFlushCoversAll(std::istream& mounts, std::string_view device);
 
-// What both devices share; Write is the subclasses'.
+// What both devices share; Write is the subclasses'. The file calls run on the caller's thread, in
+// its DiskPool; the protected part runs wherever the subclass writes.
 class PosixLogDevice : public LogDevice {
  public:
   PosixLogDevice(const std::string& path_on_device, const LogDeviceOptions& options);

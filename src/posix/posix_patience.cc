@@ -1,3 +1,5 @@
+// One thread a job, detached: a thread that hangs in the kernel can't be ended, and must not be
+// waited for either. What it needs to report is shared, not on the caller's stack.
 // SPDX-License-Identifier: Apache-2.0
 #include "posix/posix_patience.h"
 

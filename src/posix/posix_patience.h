@@ -12,7 +12,11 @@
 
 namespace arion {
 
-// Returns when all are done, or `patience` is over: which of them are done.
+// Runs `jobs` at once and returns when all are done or `patience` is over: which of them are done,
+// in their order. For starts and checks, where one hanging disk must not keep the others waiting.
+//
+//   auto found = std::make_shared<Found>();      // shared: a late job may outlive the caller
+//   RunWithPatience({[found] { found->Look("/data/1"); }}, absl::Seconds(5));
 std::vector<bool> RunWithPatience(std::vector<std::function<void()>> jobs, absl::Duration patience);
 
 }  // namespace arion

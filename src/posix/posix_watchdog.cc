@@ -53,6 +53,7 @@ void InstallStackSignal() {
 
 // One line a frame, as addr2line reads it; empty when the thread does not answer.
 std::string StackOf(pid_t thread) {
+  // An answer that came after the last question's wait was over: it is of another thread.
   while (sem_trywait(&left_stack.is_there) == 0) {
   }
   if (syscall(SYS_tgkill, getpid(), thread, SIGRTMIN + 5) != 0) return "";
@@ -119,6 +120,7 @@ void PosixWatchdog::Run() {
 }
 
 void PosixWatchdog::Look() {
+  // The order: what was asked at the last look is judged before the next question goes out.
   std::vector<StuckWork> stuck = StuckLoops();
   for (StuckWork& work : environment_.StuckInPools(limit_)) stuck.push_back(std::move(work));
   Tell(stuck);
@@ -134,6 +136,8 @@ void PosixWatchdog::AskLoops() {
     int64_t answered = 0;
     if (!loop->asked_nanos.compare_exchange_strong(answered, NowNanos())) continue;
     asio::post(environment_.loops().context(static_cast<int>(i)), [loop, stats = stats_] {
+      // Only the loop's thread knows its own number; until it has answered once, no stack can be
+      // asked for.
       loop->thread.store(gettid());
       stats->loop_lag_nanos.Record(
           static_cast<uint64_t>(NowNanos() - loop->asked_nanos.exchange(0)));

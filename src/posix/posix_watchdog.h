@@ -1,5 +1,6 @@
-// PosixWatchdog: looks every quarter of its limit whether each event loop still turns and each
-// pool's work ends, says so in the log, and measures how late loops are.
+// PosixWatchdog: looks at each quarter of its limit, at least once a second, whether each event
+// loop still turns and each pool's work ends. It logs what is stuck and measures how late loops
+// are.
 //
 // Threads   Its own, which waits for nothing but the clock. Stuck and stats: any thread.
 // Lifetime  The Environment outlives it; destroy it after the loops were stopped or while they run.
@@ -33,7 +34,8 @@ struct WatchdogStats {
   Gauge stuck_now;
 };
 
-// It starts in the constructor and ends in the destructor.
+// One for a process; main/ makes it beside the Environment. Its thread starts in the constructor
+// and ends in the destructor.
 class PosixWatchdog {
  public:
   // What takes longer than `limit` is stuck.

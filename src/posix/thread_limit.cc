@@ -27,6 +27,7 @@ absl::Status ThreadRefused(const std::system_error& error) {
 }
 
 absl::Status TryThreads(int count) {
+  // All of them live at the same time: one after the other would say nothing of the limit.
   std::latch all_tried(1);
   std::vector<std::thread> threads;
   absl::Status status;

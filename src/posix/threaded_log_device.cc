@@ -59,6 +59,7 @@ class ThreadedLogDevice : public PosixLogDevice {
                                      write.carries_flush ? RWF_DSYNC : 0);
       if (put < 0 && errno == EINTR) continue;
       if (put < 0) return WriteFailed(write, errno);
+      // A part that ends within a page can't be continued with direct I/O.
       if (put == 0 || static_cast<size_t>(put) % file.alignment() != 0)
         return WriteFailed(write, EIO);
       done += static_cast<size_t>(put);

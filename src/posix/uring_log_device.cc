@@ -107,6 +107,8 @@ absl::Status CheckOperations(io_uring* ring) {
 // operations, and a device that has begun can't turn to another method.
 absl::Status ProbeUring() {
   io_uring ring;
+  // Disabled until it is enabled by the probe itself, as the device's ring will be: that call may
+  // be refused, too.
   if (const int error = io_uring_queue_init(4, &ring, IORING_SETUP_R_DISABLED))
     return Refused("io_uring_setup", -error);
   absl::Status status = CheckOperations(&ring);
@@ -201,6 +203,8 @@ class UringLogDevice : public PosixLogDevice {
       in_order = newest_first;
       newest_first = next;
     }
+    // A write that comes alone and finds nothing in flight has nobody to share a flush with:
+    // carried by the write itself it saves a round trip through the ring.
     const bool is_alone = in_order != nullptr && in_order->next == nullptr && in_flight_.empty();
     while (in_order != nullptr) {
       PendingWrite* write = std::exchange(in_order, in_order->next);
@@ -236,9 +240,12 @@ class UringLogDevice : public PosixLogDevice {
   }
 
   void MaybeSubmitFlush() {
+    // Never two at a time: what completes while one runs is not covered by it, and waits for the
+    // next.
     if (!flushing_.empty() || written_.empty()) return;
     const int64_t begin = pacing_.BeginAt(written_.size());
     if (begin == 0 || begin <= NowNanos()) return SubmitFlush();
+    // A timer in the ring: it comes as a completion, and Turn then asks again.
     if (std::exchange(flush_waits_, true)) return;
     flush_waits_until_ = {.tv_sec = begin / 1'000'000'000, .tv_nsec = begin % 1'000'000'000};
     io_uring_sqe* sqe = NextSqe();
@@ -247,6 +254,7 @@ class UringLogDevice : public PosixLogDevice {
   }
 
   void SubmitFlush() {
+    // What is in `written_` has completed, so this flush covers it (log_device/V1).
     flushing_.swap(written_);
     flush_begun_nanos_ = NowNanos();
     SubmitSharedSync();
@@ -287,6 +295,7 @@ class UringLogDevice : public PosixLogDevice {
     }
     if (MayPass(result)) return SubmitWrite(write);
     if (result < 0) return Complete(write, WriteFailed(*write, -result));
+    // A part that ends within a page can't be continued with direct I/O. Others are written on.
     if (result == 0 || static_cast<size_t>(result) % file.alignment() != 0)
       return Complete(write, WriteFailed(*write, EIO));
     write->done_bytes += static_cast<size_t>(result);
@@ -358,6 +367,7 @@ class UringLogDevice : public PosixLogDevice {
     io_uring_cqe* cqe;
     unsigned head;
     completions_.clear();
+    // Copied out first: handling one may submit others, and the ring must have room for their ends.
     io_uring_for_each_cqe(&ring_, head, cqe)
         completions_.emplace_back(io_uring_cqe_get_data(cqe), cqe->res);
     io_uring_cq_advance(&ring_, static_cast<unsigned>(completions_.size()));
@@ -377,6 +387,7 @@ class UringLogDevice : public PosixLogDevice {
   void Drain() {
     if (!enabled_) Enable();
     TakeIncoming();
+    // Without pacing: nobody will submit more.
     while (!in_flight_.empty()) {
       if (flushing_.empty() && !written_.empty()) SubmitFlush();
       CheckEntered(io_uring_submit_and_wait(&ring_, 1));
