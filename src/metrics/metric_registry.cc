@@ -27,6 +27,7 @@ MetricInfo LatencyInfo(std::string name, std::string help) {
 MetricRegistry::Registration MetricRegistry::AddEntry(Entry entry) {
   CHECK(!entry.info.name.empty());
   const MutexLock lock(mutex_);
+  // A list, so that a Registration's place stays valid while others come and go.
   auto at = entries_.insert(entries_.end(), std::move(entry));
   return Registration([this, at] {
     const MutexLock removing(mutex_);
@@ -76,6 +77,7 @@ MetricRegistry::Registration MetricRegistry::AddHistogramTable(MetricInfo info,
 
 void MetricRegistry::ReadInto(const Entry& entry, MetricLevel level,
                               std::vector<MetricSample>* samples) {
+  // Tables bring their own labels and any number of rows; single sources have one sample.
   if (const auto* table = std::get_if<Table>(&entry.source)) {
     for (LabeledValue& row : (*table)())
       samples->push_back({.labels = std::move(row.labels), .value = row.value});
@@ -105,6 +107,8 @@ void MetricRegistry::ReadInto(const Entry& entry, MetricLevel level,
 }
 
 std::vector<MetricFamily> MetricRegistry::Read(MetricLevel level, const Choice& is_wanted) const {
+  // The lock is held over all callbacks: so a Registration that ends waits until its source is no
+  // longer asked (Lifetime), and the sources may go right after.
   std::map<std::string, MetricFamily> by_name;
   const MutexLock lock(mutex_);
   for (const Entry& entry : entries_) {

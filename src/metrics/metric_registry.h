@@ -35,6 +35,7 @@ namespace arion {
 // Names and values, in the order they are shown.
 using MetricLabels = std::vector<std::pair<std::string, std::string>>;
 
+// How a family is shown, and whether its `value` or its `histogram` counts.
 enum class MetricKind { kCounter, kGauge, kHistogram };
 
 // Sources that can say more than a table's sums say each partition's when asked.
@@ -83,18 +84,20 @@ struct MetricFamily {
   std::vector<MetricSample> samples;
 };
 
-// One row of a table whose rows come and go.
+// One row of a table whose rows come and go: made by the table's callback for one reading.
 struct LabeledValue {
   MetricLabels labels;
   double value = 0;
 };
 
+// The same of a table of histograms.
 struct LabeledHistogram {
   MetricLabels labels;
   Histogram::Snapshot histogram;
 };
 
-// One for a process.
+// One for a process; main/ makes it before what is counted, and pages read it. A replica or a disk
+// that comes later adds itself, and its Registration takes it out again.
 class MetricRegistry {
  public:
   // Takes its metric out of the registry when it is destroyed. It waits for a reading that is under

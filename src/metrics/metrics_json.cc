@@ -1,3 +1,5 @@
+// Write groups the samples by entity, which their labels name, then writes entity by entity as
+// Pegasus does: arguments choose entities and metrics, and which fields of a metric are shown.
 // SPDX-License-Identifier: Apache-2.0
 #include "metrics/metrics_json.h"
 
@@ -16,6 +18,7 @@ namespace {
 
 using JsonWriter = rapidjson::Writer<rapidjson::StringBuffer>;
 
+// Two of them are kept: while somebody asks often enough, percentiles cover between one and two.
 constexpr int64_t kWindowNanos = 10'000'000'000;
 constexpr std::array<std::pair<std::string_view, double>, 5> kQuantiles = {
     {{"p50", 0.5}, {"p90", 0.9}, {"p95", 0.95}, {"p99", 0.99}, {"p999", 0.999}}};
@@ -69,6 +72,7 @@ absl::StatusOr<Selection> SelectionOf(const QueryArguments& arguments) {
   }
   if (detail != "true" && detail != "false")
     return absl::InvalidArgumentError("detail is true or false");
+  // What Pegasus shows without an argument; with `detail` its empty set shows every field.
   if (selection.fields.empty() && detail == "false") {
     selection.fields = {"name", "value"};
     for (const auto& [name, quantile] : kQuantiles) selection.fields.emplace(name);
@@ -111,7 +115,10 @@ std::string NameOf(const MetricInfo& info, const MetricLabels& labels) {
 Entity EntityOf(const MetricInfo& info, const MetricLabels& labels) {
   Entity entity;
   for (const auto& [name, value] : labels) {
+    // A label that the old name contains is no attribute as well.
     if (info.old.name.find("{" + name + "}") != std::string::npos) continue;
+    // Pegasus' replica entity has exactly these two attributes, whatever other labels the sample
+    // has.
     if (name == "partition") {
       const size_t dot = value.find('.');
       entity.type = "replica";
@@ -147,6 +154,7 @@ void Put(JsonWriter& json, std::string_view text) {
 }
 
 void PutNumber(JsonWriter& json, double value) {
+  // Most numbers are whole, and are written without a fraction.
   const auto whole = static_cast<int64_t>(value);
   if (static_cast<double>(whole) == value) {
     json.Int64(whole);
@@ -234,6 +242,8 @@ bool Continues(const Histogram::Snapshot& now, const Histogram::Snapshot& before
 // Whether a sample of the family may be called so.
 bool MayBeCalled(const MetricInfo& info, std::string_view name) {
   const std::string_view pattern = info.old.name.empty() ? info.name : info.old.name;
+  // The label's value is not known yet, so whatever stands in its place passes here; Grouped
+  // compares the whole name.
   const size_t open = pattern.find('{');
   if (open == std::string_view::npos) return pattern == name;
   return name.starts_with(pattern.substr(0, open)) &&
@@ -257,6 +267,7 @@ Histogram::Snapshot MetricsJson::Recent(const MetricFamily& family, const Metric
   const Histogram::Snapshot& now = sample.histogram;
   const MutexLock lock(mutex_);
   Window& window = windows_[family.info.name][sample.labels];
+  // A histogram that began anew counts from its beginning: a difference would underflow.
   if (!Continues(now, window.newer) || !Continues(now, window.older)) window = {};
   Histogram::Snapshot recent = now.Since(window.older);
   if (unix_nanos - window.started_nanos >= kWindowNanos) {
@@ -324,6 +335,8 @@ absl::StatusOr<std::string> MetricsJson::Write(const std::vector<MetricFamily>& 
   }
   json.EndArray();
   json.EndObject();
+  // At the end, and for all families that were read: tables and disks that are gone must not cost
+  // memory.
   for (const MetricFamily& family : families) ForgetGone(family);
   return std::string(buffer.GetString(), buffer.GetSize());
 }

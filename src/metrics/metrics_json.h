@@ -27,7 +27,7 @@
 
 namespace arion {
 
-// Of the server whose metrics these are; its entity in the JSON.
+// Of the server whose metrics these are; the head of the JSON. Fixed at the start.
 struct ServerIdentity {
   std::string cluster;
   // meta, replica.
@@ -39,10 +39,15 @@ struct ServerIdentity {
 // The arguments of the URL, decoded, in order.
 using QueryArguments = std::vector<std::pair<std::string, std::string>>;
 
-// The families that an answer to these arguments needs; perhaps a few more.
+// The families that an answer to these arguments needs; perhaps a few more. Reading only those
+// spares the sources that nobody asks for.
 MetricRegistry::Choice FamiliesFor(const QueryArguments& arguments);
 
-// It remembers readings of histograms, since percentiles are of the last ten to twenty seconds.
+// One for a server, made in main/. It remembers readings of histograms, since percentiles are of
+// the last ten to twenty seconds.
+//
+//   const auto families = registry.Read(MetricLevel::kTable, FamiliesFor(arguments));
+//   ASSIGN_OR_RETURN(std::string page, json.Write(families, arguments, clock.WallMicros() * 1000));
 class MetricsJson {
  public:
   explicit MetricsJson(ServerIdentity identity) : identity_(std::move(identity)) {}

@@ -15,6 +15,8 @@ prometheus::ClientMetric::Histogram HistogramOf(const MetricInfo& info,
   prometheus::ClientMetric::Histogram out;
   out.sample_count = snapshot.count;
   out.sample_sum = static_cast<double>(snapshot.sum) / info.per_unit;
+  // Prometheus' buckets are cumulative. A fine bucket counts for the first bound at or above its
+  // end, so nothing is shown faster than it was.
   uint64_t cumulative = 0;
   size_t next = 0;
   for (uint64_t bound : info.bounds) {
@@ -28,6 +30,7 @@ prometheus::ClientMetric::Histogram HistogramOf(const MetricInfo& info,
 
 prometheus::ClientMetric MetricOf(const MetricFamily& family, const MetricSample& sample) {
   prometheus::ClientMetric out;
+  // Labels that only older versions' JSON has.
   const std::vector<std::string>& hidden = family.info.old.labels;
   for (const auto& [name, value] : sample.labels)
     if (std::find(hidden.begin(), hidden.end(), name) == hidden.end())

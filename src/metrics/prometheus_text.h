@@ -13,10 +13,11 @@
 
 namespace arion {
 
-// The answer's Content-Type.
+// The answer's Content-Type. Scrapers choose their parser by it.
 constexpr std::string_view kPrometheusContentType = "text/plain; version=0.0.4; charset=utf-8";
 
-// The whole text.
+// The whole text, families in the order given. Nobody checks here that names and labels are unique:
+// the registry's users give each sample labels of its own.
 std::string PrometheusText(const std::vector<MetricFamily>& families);
 
 }  // namespace arion
