@@ -28,6 +28,8 @@ class DeferredMemtable : public MemTableRep {
       : MemTableRep(allocator), compare_(compare), places_(std::move(places)) {}
 
   KeyHandle Allocate(size_t len, char** buf) override {
+    // In the skip list's own memory from the start: moving a record to its place later copies
+    // nothing.
     const KeyHandle handle = places_->Allocate(len, buf);
     allocated_ = *buf;
     return handle;
@@ -43,6 +45,8 @@ class DeferredMemtable : public MemTableRep {
     anything_waits_.store(true, std::memory_order_release);
   }
 
+  // Everything that looks at records goes through All, and so does what estimates: nobody can tell
+  // that records waited.
   bool Contains(const char* key) const override { return All().Contains(key); }
   void Get(const rocksdb::LookupKey& key, void* args,
            bool (*take)(void* args, const char* entry)) override {
@@ -90,6 +94,8 @@ class DeferredMemtable : public MemTableRep {
   }
   void Sort() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     CHECK(sorted_.empty());
+    // Descending, so that the smallest is taken off the end, and each search begins where the one
+    // before ended.
     sorted_.swap(waiting_);
     std::sort(sorted_.begin(), sorted_.end(), [this](const Waiting& a, const Waiting& b) {
       return a.beginning != b.beginning ? a.beginning > b.beginning : compare_(a.key, b.key) > 0;

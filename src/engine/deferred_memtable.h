@@ -17,6 +17,7 @@
 namespace arion {
 
 // For ColumnFamilyOptions::memtable_factory of a database that applies no two batches at once.
+// RocksDB makes a memtable of it whenever one is sealed, and owns what it gets.
 class DeferredMemtableFactory : public rocksdb::SkipListFactory {
  public:
   // Records that are sorted together.

@@ -41,7 +41,8 @@
 
 namespace arion {
 
-// One change of a mutation. The views live as long as the call that takes it.
+// One change of a mutation, as data_api makes it from a client's write. The views live as long as
+// the call that takes it.
 struct WriteOp {
   enum class Kind : uint8_t { kPut, kRemove };
   Kind kind = Kind::kPut;
@@ -58,7 +59,7 @@ struct WriteOp {
 // (value_schema.h).
 inline constexpr uint32_t kExpiryMax = INT32_MAX;
 
-// A record that was read.
+// A record that was read; a copy, so it may outlive the engine.
 struct Record {
   std::string value;  // user data
   // Seconds since 2016; 0: never.
@@ -121,8 +122,8 @@ class EngineView {
   }
 };
 
-// Life cycle  EngineFactory::Open, then everything below, then Close. An engine that is destroyed
-// without Close is what a crash would leave.
+// Life cycle  EngineFactory::Open, then everything below, then Close. A replica owns it. An engine
+// that is destroyed without Close is what a crash would leave.
 class Engine {
  public:
   virtual ~Engine() = default;
@@ -213,7 +214,8 @@ class Engine {
   virtual absl::Status Close() = 0;
 };
 
-// Makes engines in a replica's `data` directory. Thread-safe; waits for the disk.
+// Makes engines in a replica's `data` directory. One for a server, chosen in main/; it outlives its
+// engines. Thread-safe; waits for the disk.
 class EngineFactory {
  public:
   virtual ~EngineFactory() = default;

@@ -30,6 +30,7 @@ std::optional<Decree> DecreeOf(std::string_view prefix, const std::string& name)
   absl::string_view rest = name;
   if (!absl::ConsumePrefix(&rest, Text(prefix)) || !absl::SimpleAtoi(rest, &value))
     return std::nullopt;
+  // "checkpoint.007" or "checkpoint.7.tmp" is nobody's checkpoint.
   if (value < 0 || NameOf(prefix, Decree(value)) != name) return std::nullopt;
   return Decree(value);
 }
@@ -74,6 +75,7 @@ absl::Status EngineDirectory::Prepare() {
   const MutexLock lock(mutex_);
   checkpoints_.clear();
   for (const std::string& name : names) {
+    // A checkpoint's own name is given last (AddCheckpoint), so every name of that form is whole.
     if (std::optional<Decree> decree = DecreeOf(kCheckpointPrefix, name)) {
       checkpoints_[*decree];
     } else if (absl::StrContains(name, "checkpoint")) {
@@ -97,8 +99,10 @@ absl::StatusOr<std::string> EngineDirectory::MakeRoomForCheckpoint() {
 absl::Status EngineDirectory::AddCheckpoint(const std::string& temporary_path, Decree decree) {
   {
     const MutexLock lock(mutex_);
+    // The same decree has the same content: nothing to gain, and it may be held.
     if (checkpoints_.contains(decree)) return files_.RemoveAll(temporary_path);
   }
+  // Its names first, then its own name: a power cut never shows a checkpoint that lacks a file.
   RETURN_IF_ERROR(files_.SyncDirectory(temporary_path));
   const std::string path = JoinPath(path_, NameOf(kCheckpointPrefix, decree));
   // What an attempt left whose name could not be synced.
@@ -139,6 +143,7 @@ absl::StatusOr<Engine::CheckpointFiles> EngineDirectory::HoldNewest(std::shared_
     const MutexLock lock(mutex_);
     if (checkpoints_.empty()) return absl::NotFoundError(absl::StrCat(path_, " has no checkpoint"));
     auto& [decree, holder] = *checkpoints_.rbegin();
+    // All who hold it share one token; the map has it weakly, so it ends with the last of them.
     *hold = holder.lock();
     if (*hold == nullptr) holder = *hold = std::make_shared<Decree>(decree);
     checkpoint.decree = decree;
@@ -161,6 +166,8 @@ absl::Status EngineDirectory::InstallContent(
   RETURN_IF_ERROR(files_.CreateDirectories(temporary_path));
   RETURN_IF_ERROR(fill(temporary_path));
   RETURN_IF_ERROR(SyncAllIn(files_, temporary_path));
+  // From this rename on, made durable, the new content wins: FinishInstall goes on from it after a
+  // crash at any step.
   RETURN_IF_ERROR(files_.Rename(temporary_path, JoinPath(path_, NameOf(kInstallPrefix, decree))));
   RETURN_IF_ERROR(files_.SyncDirectory(path_));
   return FinishInstall();

@@ -29,8 +29,12 @@
 
 namespace arion {
 
-// Prepare first; then checkpoints as the engine makes them. InstallContent needs no Prepare before
-// it: it works on a directory whose engine is closed.
+// Each engine has one. Prepare first; then checkpoints as the engine makes them. InstallContent
+// needs no Prepare before it: it works on a directory whose engine is closed.
+//
+//   ASSIGN_OR_RETURN(std::string path, directory.MakeRoomForCheckpoint());
+//   ...                                                     // the engine writes its files there
+//   RETURN_IF_ERROR(directory.AddCheckpoint(path, decree));
 class EngineDirectory {
  public:
   // `content`: the name of the engine's own files.

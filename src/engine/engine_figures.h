@@ -8,7 +8,8 @@
 
 namespace arion {
 
-// What is counted since the engine was opened.
+// What is counted since the engine was opened. RocksDB has more; these are the ones that displays
+// name.
 enum class EngineCount : uint8_t {
   // Blocks of files that the block cache had, or lacked.
   kCacheHits,
@@ -39,7 +40,8 @@ enum class EngineCount : uint8_t {
 };
 constexpr size_t kEngineCounts = static_cast<size_t>(EngineCount::kWriteStops) + 1;
 
-// What an engine looks like now. Estimates, but for the numbers of files.
+// What an engine looks like now; made by EngineMeter::Read. Estimates, but for the numbers of
+// files.
 struct EngineFigures {
   // Files of records.
   uint64_t files = 0;

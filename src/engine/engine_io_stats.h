@@ -9,7 +9,7 @@
 
 namespace arion {
 
-// Of all engines on one disk, since the start.
+// Of all engines on one disk, since the start. The factory owns it; pages read it.
 struct EngineIoStats {
   Counter reads;
   Counter read_bytes;

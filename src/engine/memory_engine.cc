@@ -22,6 +22,7 @@ constexpr std::string_view kMagic = "ARIONMEM";
 constexpr std::string_view kRecordsName = "records";
 constexpr char kMemoryContent[] = "memory";
 
+// A map, ordered: equal content encodes to equal bytes (memory_engine/M1).
 using RecordMap = std::map<std::string, Record, std::less<>>;
 // `by_key` is shared with the views taken of it, and copied when it changes while one is left.
 struct Records {
@@ -50,6 +51,7 @@ absl::StatusOr<Records> DecodeRecords(std::string_view bytes) {
     return absl::DataLossError("not a records file");
   }
   const std::string_view body = bytes.substr(0, bytes.size() - kCrcBytes);
+  // The checksum is judged before any count is believed.
   if (LoadLittle<uint32_t>(bytes.data() + body.size()) != Crc32c(body)) {
     return absl::DataLossError("records file: wrong checksum");
   }
@@ -87,6 +89,7 @@ class MapIterator : public RecordIterator {
              : range.end.empty() ? map.end()
                                  : map.lower_bound(range.end)),
         at_(direction == Direction::kForward ? begin_ : end_) {
+    // A backward walk begins behind the range; one step back is its first record.
     is_valid_ = begin_ != end_;
     if (is_valid_ && direction_ == Direction::kBackward) --at_;
     Look();
@@ -158,6 +161,7 @@ class MemoryEngine : public Engine {
   ~MemoryEngine() override {
     const MutexLock lock(open_->mutex);
     const auto it = open_->engines.find(directory_.path());
+    // A replica that was opened again has put its new engine under this name already.
     if (it != open_->engines.end() && it->second == this) open_->engines.erase(it);
   }
 
@@ -174,6 +178,7 @@ class MemoryEngine : public Engine {
       records_ = std::move(records);
       last_flushed_ = records_.decree;
     }
+    // A checkpoint is made of what is flushed, so one that is newer shows a lost file.
     if (directory_.newest() > last_flushed()) {
       return absl::DataLossError(absl::StrCat(
           directory_.path(), " has a checkpoint of decree ", directory_.newest().value(),
@@ -196,6 +201,7 @@ class MemoryEngine : public Engine {
   absl::Status Apply(Decree decree, int64_t timestamp_us, absl::Span<const WriteOp> ops) override {
     const MutexLock lock(mutex_);
     CHECK_EQ(decree, records_.decree + 1);
+    // Views share the map: it is copied once, at the first change after a view was taken.
     if (records_.by_key.use_count() > 1)
       records_.by_key = std::make_shared<RecordMap>(*records_.by_key);
     RecordMap& by_key = *records_.by_key;
@@ -297,6 +303,8 @@ class MemoryEngine : public Engine {
     {
       const MutexLock lock(mutex_);
       DropExpired();
+      // Encoded under the lock, written outside it: what is applied meanwhile goes with the next
+      // flush.
       flushed = {.decree = records_.decree, .bytes = EncodeRecords(records_)};
     }
     if (!has_durable_name_.load()) {  // where a sync failed the directory is there without one
@@ -354,6 +362,7 @@ absl::Status MemoryEngineFactory::InstallCheckpoint(const std::string& checkpoin
   FileSystem& files = environment_.files();
   const std::string source = JoinPath(checkpoint_directory, kRecordsName);
   ASSIGN_OR_RETURN(Records records, LoadRecords(files, source));
+  // The learner was promised this decree: another one would leave a hole before its log.
   if (records.decree != decree) {
     return absl::DataLossError(
         absl::StrCat(source, " holds decree ", records.decree.value(), ", not ", decree.value()));

@@ -25,7 +25,10 @@ struct MemoryEngineOptions {
   size_t checkpoints_kept = 2;
 };
 
-// Makes engines that hold all their records in memory.
+// Makes engines that hold all their records in memory. One for a simulated server.
+//
+//   MemoryEngineFactory factory(environment);
+//   ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine, factory.Open("/data/1/2.1.pegasus/data"));
 class MemoryEngineFactory : public EngineFactory {
  public:
   // `environment` outlives the factory and its engines.

@@ -28,6 +28,8 @@ bool MayPass(const rocksdb::Status& status, const std::string& text) {
 
 absl::Status FromRocksdb(const rocksdb::Status& status, std::string_view step) {
   if (status.ok()) return absl::OkStatus();
+  // The order of the tests matters: what may pass comes before what would fence the replica,
+  // because RocksDB wraps a refusal in several of its own codes.
   const std::string text = WithoutMisname(absl::StrCat(Text(step), ": ", status.ToString()));
   if (status.IsIncomplete()) return absl::UnavailableError(text);
   // Files of another user, a file system that is read-only.
@@ -49,6 +51,7 @@ Database::Database(Database&& other) noexcept
       families_(std::exchange(other.families_, {})) {}
 
 Database::~Database() {
+  // Handles must go before the database, and no thread may be in it then.
   if (db_ == nullptr) return;
   StopBackgroundWork();
   for (rocksdb::ColumnFamilyHandle* family : families_) db_->DestroyColumnFamilyHandle(family);
@@ -72,6 +75,7 @@ absl::StatusOr<Database> Database::Open(const DatabaseOptions& options, const st
 
 absl::StatusOr<uint64_t> Database::PersistedNumber(const char* key) const {
   rocksdb::ReadOptions options;
+  // Tables only: what memtables hold would not survive a crash.
   options.read_tier = rocksdb::kPersistedTier;
   std::string text;
   const rocksdb::Status status = db_->Get(options, meta(), key, &text);
@@ -120,6 +124,7 @@ absl::Status CheckColumnFamilies(const rocksdb::DBOptions& options, const std::s
 absl::Status AdoptOptionsFile(const std::string& path, DatabaseOptions* options) {
   rocksdb::ConfigOptions config;
   config.env = options->env.get();
+  // Other versions of RocksDB write options that this one does not know.
   config.ignore_unknown_options = true;
   config.ignore_unsupported_options = true;  // our prefix extractor and compaction filter
   rocksdb::DBOptions stored;

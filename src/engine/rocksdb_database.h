@@ -34,7 +34,8 @@ inline rocksdb::Slice ToSlice(std::string_view bytes) { return {bytes.data(), by
 // RocksDB's status as ours; `step` leads the message.
 absl::Status FromRocksdb(const rocksdb::Status& status, std::string_view step);
 
-// Options for one database. Where it has no stored OPTIONS file, these are a new database's.
+// Options for one database, made in rocksdb_options.cc. Where it has no stored OPTIONS file, these
+// are a new database's.
 struct DatabaseOptions {
   // That of `db`; held as long as the database.
   std::shared_ptr<rocksdb::Env> env;
@@ -43,7 +44,8 @@ struct DatabaseOptions {
   rocksdb::ColumnFamilyOptions meta;
 };
 
-// Owns the database and its families' handles. Destruction closes it without a flush. Move-only.
+// Owns the database and its families' handles. Its engine holds it by shared_ptr, and iterators and
+// views do too. Destruction closes it without a flush. Move-only.
 class Database {
  public:
   enum class Access { kReadWrite, kReadOnly };

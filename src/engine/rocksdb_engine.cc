@@ -70,12 +70,16 @@ class RocksdbEngine : public Engine {
     options.db.statistics = meter_->Statistics();
     ASSIGN_OR_RETURN(const bool has_content, IsThere(files_, path));
     if (!has_content) {
+      // An empty database in its place would hide that the data are lost.
       if (directory_.newest() > Decree(0)) {
         return absl::DataLossError(absl::StrCat(path, " is missing beside a checkpoint"));
       }
+      // Built aside and renamed: a crash never leaves half a database, which could not be told from
+      // a damaged one.
       RETURN_IF_ERROR(directory_.InstallContent(
           Decree(0), [&](const std::string& to) { return CreateDatabase(options, to); }));
     }
+    // Before the open, whose own refusal would not say what to do.
     RETURN_IF_ERROR(CheckColumnFamilies(options.db, path));
     RETURN_IF_ERROR(AdoptOptionsFile(path, &options));
     ASSIGN_OR_RETURN(Database database,
@@ -99,6 +103,7 @@ class RocksdbEngine : public Engine {
     }
     database_ = std::make_shared<Database>(std::move(database));
     limited_->Begin(&database_->db(), options.db.max_open_files);
+    // Only now compactions may drop records: before that nobody knew how values are read.
     expiry_->schema.store(static_cast<int>(schema_), std::memory_order_release);
     watcher_->engine.store(this);
     meter_->Watch(database_);
@@ -111,6 +116,7 @@ class RocksdbEngine : public Engine {
   Decree last_durable() const override { return directory_.newest(); }
 
   absl::Status Apply(Decree decree, int64_t timestamp_us, absl::Span<const WriteOp> ops) override {
+    // A strand never comes here after a lack of space: TryApply has refused.
     RETURN_IF_ERROR(GoOnAfterNoSpace());
     return Write({{decree, timestamp_us, ops}}, Patience::kWaits);
   }
@@ -121,6 +127,7 @@ class RocksdbEngine : public Engine {
   }
   absl::Status TryApply(Decree decree, int64_t timestamp_us,
                         absl::Span<const WriteOp> ops) override {
+    // To resume writes to the disk: a strand must not wait for that.
     if (watcher_->lacks_space.load()) return absl::UnavailableError("apply: a flush lacked space");
     return Write({{decree, timestamp_us, ops}}, Patience::kNone);
   }
@@ -148,6 +155,8 @@ class RocksdbEngine : public Engine {
     RETURN_IF_ERROR(Flush());
     if (directory_.newest() == last_flushed()) return last_flushed();
     ASSIGN_OR_RETURN(std::string path, directory_.MakeRoomForCheckpoint());
+    // The decree is read before and after: if no flush came between, the checkpoint has exactly
+    // that one.
     ASSIGN_OR_RETURN(Decree before, RefreshFlushed());
     rocksdb::Checkpoint* maker = nullptr;
     rocksdb::Status status = rocksdb::Checkpoint::Create(&database_->db(), &maker);
@@ -202,8 +211,10 @@ class RocksdbEngine : public Engine {
           std::min(terms.target_level, database_->db().NumberLevels(database_->data()) - 1);
       status = database_->db().CompactRange(options, database_->data(), nullptr, nullptr);
     }
+    // Asked before the status: a cancelled compaction is no error of the data.
     if (cancelled->load()) return absl::CancelledError("compaction");
     RETURN_IF_ERROR(FromRocksdb(status, absl::StrCat("compact ", directory_.path())));
+    // The end of a step was merged with it, so the next begins right behind.
     return end.empty() ? std::string() : JustBehind(end);
   }
 
@@ -234,6 +245,7 @@ class RocksdbEngine : public Engine {
   // Flushes that RocksDB starts by itself advance last_flushed too.
   struct FlushWatcher : rocksdb::EventListener {
     void OnFlushCompleted(rocksdb::DB*, const rocksdb::FlushJobInfo&) override {
+      // Null while the engine is being opened and once Drop has begun its last step.
       if (RocksdbEngine* watched = engine.load()) {
         absl::Status status = watched->RefreshFlushed().status();
         if (!status.ok()) LOG(WARNING) << "after a flush: " << status;
@@ -279,6 +291,7 @@ class RocksdbEngine : public Engine {
     database_->db().GetColumnFamilyMetaData(database_->data(), &family);
     const rocksdb::LevelMetaData* largest = nullptr;
     for (const rocksdb::LevelMetaData& level : family.levels)
+      // Level 0 overlaps itself: its files are no borders.
       if (level.level > 0 && (largest == nullptr || level.size > largest->size)) largest = &level;
     uint64_t bytes = 0;
     for (size_t i = 0; largest != nullptr && i + 1 < largest->files.size(); ++i) {
@@ -291,6 +304,7 @@ class RocksdbEngine : public Engine {
 
   void Drop() {
     if (database_ == nullptr) return;
+    // Everybody who might still look at the database is turned away first; it goes last.
     meter_->Watch(nullptr);
     limited_->End();
     database_->StopBackgroundWork();  // while the listener may still look at this
@@ -300,6 +314,7 @@ class RocksdbEngine : public Engine {
 
   enum class Patience { kWaits, kNone };
   absl::Status Write(absl::Span<const AppliedMutation> mutations, Patience patience) {
+    // One batch for all mutations and the decree of the last: RocksDB takes it whole (engine/E1).
     batch_.Clear();
     rocksdb::Status status;
     Decree decree = last_applied();
@@ -311,6 +326,7 @@ class RocksdbEngine : public Engine {
     if (status.ok()) {
       status = batch_.Put(database_->meta(), kDecreeKey, std::to_string(decree.value()));
     }
+    // RocksDB answers Incomplete instead of waiting, which becomes Unavailable.
     write_options_.no_slowdown = patience == Patience::kNone;
     if (status.ok()) status = database_->db().Write(write_options_, &batch_);
     if (status.IsNoSpace()) watcher_->lacks_space.store(true);
@@ -388,6 +404,7 @@ class RocksdbEngine : public Engine {
     // A flush may end between a batch's write and the step of last_applied_ (engine/E2).
     const Decree flushed = std::min(persisted, last_applied());
     Decree known = last_flushed_.load();
+    // Several threads may come with different decrees: it only rises.
     while (known < flushed && !last_flushed_.compare_exchange_weak(known, flushed)) {
     }
     return persisted;
@@ -455,6 +472,7 @@ absl::Status RocksdbEngineFactory::InstallCheckpoint(const std::string& checkpoi
   const Shared::Disk& disk = shared_->DiskOf(environment_, data_directory);
   RETURN_IF_ERROR(StartThreads(*disk.env));
   ASSIGN_OR_RETURN(Decree found, DecreeOfCheckpoint(disk.env, checkpoint_directory));
+  // The files decide, not the sender: a wrong decree would leave a hole between data and log.
   if (found != decree) {
     return absl::DataLossError(absl::StrCat(checkpoint_directory, " holds decree ", found.value(),
                                             ", not ", decree.value()));

@@ -42,8 +42,11 @@ struct RocksdbEngineOptions {
   uint8_t cluster_id = 1;
 };
 
-// One for a server. It owns what its engines share: the cache, the bound on write buffers, each
-// disk's threads.
+// One for a server, made in main/. It owns what its engines share: the cache, the bound on write
+// buffers, each disk's threads.
+//
+//   RocksdbEngineFactory factory(environment, {.block_cache_bytes = 1 << 30});
+//   ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine, factory.Open(data_directory));   // in a pool
 class RocksdbEngineFactory : public EngineFactory {
  public:
   // `environment` outlives the factory and its engines. All their files are the environment's, and

@@ -24,6 +24,7 @@ IOStatus ToRocksdb(const absl::Status& status) {
     case absl::StatusCode::kPermissionDenied:  // it is tried again, too
     case absl::StatusCode::kResourceExhausted: {
       IOStatus no_space = IOStatus::NoSpace(text);
+      // It may pass: the same may be tried again.
       no_space.SetRetryable(true);
       return no_space;
     }
@@ -36,6 +37,7 @@ IOStatus ToRocksdb(const absl::Status& status) {
 
 // Counts a failure that is the disk's.
 IOStatus Counted(const absl::Status& status, EngineIoStats& stats) {
+  // RocksDB asks for files that need not exist.
   if (!status.ok() && !absl::IsNotFound(status)) stats.failures.Add();
   return ToRocksdb(status);
 }
@@ -125,6 +127,7 @@ class AppendedFile : public rocksdb::FSWritableFile {
       stats_.writes.Add();
       stats_.written_bytes.Add(static_cast<int64_t>(data.size()));
     }
+    // Also where nothing was written: RocksDB counts on (GetFileSize), and hears of it from Sync.
     size_ += data.size();
     return IOStatus::OK();
   }
@@ -202,6 +205,7 @@ struct HeldLock : rocksdb::FileLock {
 
 void RocksdbFileSystem::RestAfterPiece(absl::Duration took) {
   const int64_t log_syncs = environment_.log_device(path_).stats().syncs.value();
+  // In RocksDB's flush thread, which has nothing else to do.
   absl::SleepFor(pace_.RestAfter(took, log_syncs, clock().Now()));
 }
 
@@ -263,6 +267,7 @@ IOStatus RocksdbFileSystem::DeleteFile(const std::string& path, const Options&, 
 }
 
 IOStatus RocksdbFileSystem::CreateDir(const std::string& path, const Options&, Debug*) {
+  // CreateDirectories would take an existing directory for success; RocksDB's contract does not.
   if (Exists(files_, path)) return IOStatus::IOError(path, "exists");
   return Done(files_.CreateDirectories(path));
 }

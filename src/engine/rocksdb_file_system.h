@@ -28,8 +28,8 @@
 
 namespace arion {
 
-// One for a device. The overrides mean what RocksDB's FileSystem says; those that are not here are
-// not used.
+// One for a device, made at its first database; the factory owns it. The overrides mean what
+// RocksDB's FileSystem says; those that are not here are not used.
 class RocksdbFileSystem : public rocksdb::FileSystem {
  public:
   // Of the disk that holds `path`.

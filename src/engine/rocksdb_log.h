@@ -14,7 +14,7 @@
 
 namespace arion {
 
-// For DBOptions::info_log.
+// For DBOptions::info_log. One for each database, which holds it.
 class RocksdbLog : public rocksdb::Logger {
  public:
   // `name` leads each line.

@@ -51,6 +51,7 @@ struct RocksdbMeter::Book {
 class RocksdbMeter::Tickers : public rocksdb::Statistics {
  public:
   explicit Tickers(std::shared_ptr<Book> book) : book_(std::move(book)) {
+    // RocksDB then reads no clock for us.
     set_stats_level(rocksdb::StatsLevel::kExceptHistogramOrTimers);
   }
   const char* Name() const override { return "arion tickers"; }
@@ -119,6 +120,8 @@ std::array<uint64_t, kEngineCounts> RocksdbMeter::Counts() const {
 EngineFigures RocksdbMeter::Read() const {
   EngineFigures figures{.counts = Counts()};
   const MutexLock lock(mutex_);
+  // Held while the database is asked: Watch(nullptr) waits for it, and the database goes only
+  // after.
   if (database_ == nullptr) return figures;
   rocksdb::DB& db = database_->db();
   rocksdb::ColumnFamilyHandle* const records = database_->data();
@@ -130,6 +133,7 @@ EngineFigures RocksdbMeter::Read() const {
   for (int level = 0; level < db.NumberLevels(records); ++level) {
     std::string text;
     uint64_t files = 0;
+    // Levels are asked by text: RocksDB has no number for them.
     if (!db.GetProperty(records, absl::StrCat(Properties::kNumFilesAtLevelPrefix, level), &text) ||
         !absl::SimpleAtoi(text, &files))
       continue;

@@ -21,8 +21,8 @@
 
 namespace arion {
 
-// Construct, open the database with Statistics() and Listener(), Watch(database), and at the end
-// Watch(nullptr).
+// One for each engine; displays hold it too, and may outlive the engine. Construct, open the
+// database with Statistics() and Listener(), Watch(database), and at the end Watch(nullptr).
 class RocksdbMeter : public EngineMeter {
  public:
   RocksdbMeter();

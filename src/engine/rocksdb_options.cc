@@ -46,6 +46,7 @@ class ExpiryFilter : public rocksdb::CompactionFilter {
   const char* Name() const override { return "KeyWithTTLCompactionFilter"; }
   bool Filter(int, const rocksdb::Slice& key, const rocksdb::Slice& value, std::string*,
               bool*) const override {
+    // The record without a key carries the decree and never expires.
     if (key.size() < 2) return false;
     absl::StatusOr<StoredValue> stored = ParseValue(schema_, {value.data(), value.size()});
     return stored.ok() && IsExpired(stored->expire_ts, now_);
@@ -63,6 +64,7 @@ class ExpiryFilterFactory : public rocksdb::CompactionFilterFactory {
   std::unique_ptr<rocksdb::CompactionFilter> CreateCompactionFilter(
       const rocksdb::CompactionFilter::Context&) override {
     const int schema = rule_->schema.load(std::memory_order_acquire);
+    // The database is not open yet: a compaction of this moment keeps everything.
     if (schema < 0) return nullptr;
     return std::make_unique<ExpiryFilter>(static_cast<ValueSchema>(schema), rule_->now());
   }
@@ -74,6 +76,7 @@ class ExpiryFilterFactory : public rocksdb::CompactionFilterFactory {
 rocksdb::BlockBasedTableOptions MakeTableOptions(const RocksdbEngineFactory::Shared& shared) {
   rocksdb::BlockBasedTableOptions table;
   table.block_cache = shared.block_cache;
+  // As older versions write it (engine/FORMAT.md 4.2).
   table.format_version = 2;
   table.checksum = rocksdb::kCRC32c;  // 7.8's default is unknown to 6.6.4
   return table;
@@ -85,6 +88,7 @@ RocksdbEngineFactory::Shared::Disk& RocksdbEngineFactory::Shared::DiskOf(Environ
                                                                          std::string path) {
   FileSystem& files = environment.files();
   absl::StatusOr<uint64_t> device = files.DeviceOf(path);
+  // A replica's directory need not exist yet; the nearest that does is on the same device.
   while (!device.ok() && ParentDirectory(path) != path) {
     path = ParentDirectory(path);
     device = files.DeviceOf(path);
@@ -131,6 +135,7 @@ std::shared_ptr<RocksdbEngineFactory::Shared::Limited> RocksdbEngineFactory::Sha
 
 void RocksdbEngineFactory::Shared::SetOpenFilesMax(int max) {
   open_files_max.store(max);
+  // Copied first: to set an option writes a file, and nobody shall wait for that under the lock.
   std::vector<std::weak_ptr<Limited>> all;
   {
     const MutexLock lock(mutex);
@@ -182,6 +187,7 @@ rocksdb::ColumnFamilyOptions MakeDataOptions(const RocksdbEngineOptions& options
   family.max_bytes_for_level_multiplier = 10;
   family.level_compaction_dynamic_level_bytes = false;
   family.level0_file_num_compaction_trigger = 4;
+  // The values of Pegasus.
   family.level0_slowdown_writes_trigger = 30;
   family.level0_stop_writes_trigger = 60;
   family.max_compaction_bytes = 25 * kTargetFileBytes;
@@ -207,6 +213,7 @@ void AdoptStoredOptions(const rocksdb::ColumnFamilyOptions& stored,
                         rocksdb::ColumnFamilyOptions* options) {
   options->num_levels = stored.num_levels;
   if (!options->compression_per_level.empty()) {
+    // One entry a level, and RocksDB wants as many as there are levels.
     options->compression_per_level.resize(std::max(stored.num_levels, 1), rocksdb::kLZ4Compression);
   }
   options->write_buffer_size = stored.write_buffer_size;

@@ -1,5 +1,7 @@
 // The RocksDB options that keep a replica's database readable to Pegasus 2.1 to 2.5
-// (engine/FORMAT.md 4.2). Included by engine/rocksdb_engine.cc alone: it names RocksDB's types.
+// (engine/FORMAT.md 4.2). Included by the engine's .cc files alone: it names RocksDB's types.
+//
+// Threads   Thread-safe.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -26,7 +28,8 @@ namespace arion {
 
 inline constexpr char kMetaColumnFamily[] = "pegasus_meta_cf";
 
-// What a factory's engines share.
+// What a factory's engines share: made with the factory, and held by its engines and by
+// OpenFilesLimiter's function as well, so it ends with the last of them.
 struct RocksdbEngineFactory::Shared {
   // One device.
   struct Disk {

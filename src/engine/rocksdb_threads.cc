@@ -55,8 +55,10 @@ void DiskThreads::Run(Pool& pool, const char* name) {
     pool.changed.Wait(pool.mutex, [&pool]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(pool.mutex) {
       return pool.ends || !pool.jobs.empty();
     });
+    // What still waits is dropped: databases end before their threads, so there is nothing.
     if (pool.ends) return;
     if (pool.GivesWay()) {
+      // Looked at again after a while: nobody is woken when an opening ends.
       pool.changed.WaitOnceFor(pool.mutex, kCalmAfterOpening);
       continue;
     }
@@ -121,6 +123,7 @@ int DiskThreads::UnSchedule(void* tag, Priority priority) {
     }
     pool.jobs = std::move(kept);
   }
+  // Outside the lock: RocksDB's function may schedule again.
   for (const Job& job : dropped)
     if (job.unscheduled != nullptr) job.unscheduled(job.argument);
   return static_cast<int>(dropped.size());
@@ -145,6 +148,7 @@ int DiskThreads::GetBackgroundThreads(Priority priority) {
 void DiskThreads::IncBackgroundThreadsIfNeeded(int count, Priority priority) {
   Pool& pool = pools_[priority];
   const MutexLock lock(pool.mutex);
+  // Several databases share the pool: the one that asks for fewest must not shrink it.
   pool.limit = std::max(pool.limit, static_cast<size_t>(std::max(count, 0)));
   if (!pool.jobs.empty()) StartMore(pool);
 }

@@ -24,7 +24,8 @@
 
 namespace arion {
 
-// The overrides mean what RocksDB's Env says.
+// One for a disk; RocksdbEngineFactory::Shared owns it. Flushes run at Priority::HIGH, compactions
+// at Priority::LOW. The overrides mean what RocksDB's Env says.
 class DiskThreads : public rocksdb::EnvWrapper {
   struct Pool;
 

@@ -15,6 +15,8 @@ namespace {
 bool IsOfOneHashKey(const KeyRange& range) {
   const std::optional<KeyParts> parts = SplitRawKey(range.first);
   if (!parts || range.end.empty()) return false;
+  // A walk within one prefix may use the Bloom filters of prefixes; one that leaves it must not, or
+  // it would miss files.
   const std::string behind =
       EndOfPrefix(std::string_view(range.first).substr(0, 2 + parts->hash_key.size()));
   return !behind.empty() && range.end <= behind;
@@ -41,6 +43,7 @@ class RocksdbIterator : public RecordIterator {
     options.iterate_lower_bound = &lower_;
     if (!range_.end.empty()) options.iterate_upper_bound = &upper_;
     options.total_order_seek = direction == Direction::kBackward || !IsOfOneHashKey(range_);
+    // Files that only this walk kept are removed by RocksDB's threads, not by the reader's.
     options.background_purge_on_iterator_cleanup = true;
     iterator_.reset(database_->db().NewIterator(options, database_->data()));
     if (direction == Direction::kForward)
@@ -70,6 +73,8 @@ class RocksdbIterator : public RecordIterator {
     const rocksdb::Slice key = iterator_->key();
     const rocksdb::Slice value = iterator_->value();
     const absl::StatusOr<StoredValue> stored = ParseValue(schema_, {value.data(), value.size()});
+    // A value that can't be read ends the walk with its error: to skip it would look like a missing
+    // record.
     is_valid_ = stored.ok();
     if (!is_valid_) {
       status_ = stored.status();
@@ -93,6 +98,7 @@ class RocksdbIterator : public RecordIterator {
 absl::StatusOr<Record> GetRecord(const Database& database, const rocksdb::Snapshot* snapshot,
                                  ValueSchema schema, std::string_view raw_key, uint32_t now,
                                  ReadTier tier) {
+  // The record that carries the decree is nobody's.
   if (raw_key.size() < 2) return absl::NotFoundError("no such record");
   rocksdb::ReadOptions options;
   options.snapshot = snapshot;

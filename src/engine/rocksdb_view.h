@@ -20,7 +20,8 @@ absl::StatusOr<Record> GetRecord(const Database& database, const rocksdb::Snapsh
                                  ValueSchema schema, std::string_view raw_key, uint32_t now,
                                  ReadTier tier);
 
-// Holds the database and a snapshot of it.
+// Holds the database and a snapshot of it; RocksdbEngine::View makes one. While it lives RocksDB
+// keeps what later writes would replace.
 class RocksdbView : public EngineView {
  public:
   RocksdbView(std::shared_ptr<Database> database, ValueSchema schema);

@@ -18,7 +18,7 @@
 
 namespace arion {
 
-// One for a disk.
+// One for a disk; its RocksdbFileSystem owns it and asks it after each piece.
 class TablePace {
  public:
   // How much is written between two rests.
