@@ -1,5 +1,8 @@
 // An administrator's token travels beside a request's argument, in the same anonymous struct, as
 // field 1000. A reader that knows nothing of it passes it over.
+//
+// Errors    None: what can't be read has no token, and is judged as without one.
+// Threads   Thread-safe.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

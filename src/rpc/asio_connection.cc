@@ -408,6 +408,7 @@ void AsioConnection::HandleFrames() {
   const size_t frames_max = std::max(kFramesAtLeast, kFramesPerTurn / (1 + going_on)) * Factor();
   for (size_t handled = 0; !closed_ && !farewell_; ++handled) {
     if (Overloaded()) {
+      // Before the second look: an answer that comes between the looks resumes this connection.
       paused_ = true;
       if (Overloaded()) return host_->stats().pauses.Add();  // still: Answered or Flush resumes
       paused_ = false;
@@ -583,6 +584,7 @@ void AsioConnection::Close(std::string_view why) {
     // Whoever writes on another loop has counted what it wrote before the rest is struck off.
     const MutexLock writing(write_mutex_);
     const MutexLock lock(mutex_);
+    // Under both locks: whoever queues sees it closed or is struck off here, and nobody writes.
     if (closed_.exchange(true)) return;
     outbox_.Take();
     calls = deadlines_.TakeAll();

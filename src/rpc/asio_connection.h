@@ -27,8 +27,8 @@ namespace arion {
 
 class AsioConnection;
 
-// What a connection needs of the transport it belongs to. Started, Closed, Connected and
-// ConnectFailed come on the thread of its loop.
+// What a connection needs of the transport it belongs to; AsioTransport's Hub is it, and a test may
+// be. Started, Closed, Connected and ConnectFailed come on the thread of its loop.
 class ConnectionHost {
  public:
   virtual ~ConnectionHost() = default;

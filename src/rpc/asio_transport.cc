@@ -27,6 +27,7 @@ using asio::ip::udp;
 constexpr absl::Duration kTickBusy = absl::Milliseconds(20);  // resolution of call timeouts
 constexpr absl::Duration kTickIdle = absl::Milliseconds(500);
 constexpr absl::Duration kAcceptPause = absl::Milliseconds(100);
+// A port no server has: peers see that nobody listens there.
 constexpr Endpoint kPureClient{.ip = 0x7f000001, .port = 1};
 constexpr int kRandomPortTries = 16;
 constexpr int kAcceptsPerTurn = 64;
@@ -164,6 +165,8 @@ absl::Status AsioTransport::Hub::Bind(uint16_t port) {
   std::error_code error;
   auto acceptor = std::make_unique<tcp::acceptor>(context);
   acceptor->open(tcp::v4(), error);
+  // A server that is started again must not wait for the connections of its former process to time
+  // out.
   if (!error) acceptor->set_option(asio::socket_base::reuse_address(true), error);
   if (!error) acceptor->bind(where, error);
   if (!error) acceptor->non_blocking(true, error);
@@ -171,6 +174,7 @@ absl::Status AsioTransport::Hub::Bind(uint16_t port) {
   if (error) return AddressInUse(port, error);
   port = acceptor->local_endpoint().port();
 
+  // The same number for TCP and UDP, since peers know one endpoint.
   udp::socket beacons(context);
   beacons.open(udp::v4(), error);
   if (!error) beacons.bind({where.address(), port}, error);
@@ -230,6 +234,7 @@ void AsioTransport::Hub::AcceptMore() {
 
 void AsioTransport::Hub::Begin(int loop, tcp::socket socket) {
   next_loop_.fetch_add(1);
+  // Counted here, before its loop has seen it: the limit must hold for what waits between.
   stats_.connections.Add(1);
   stats_.accepted.Add();
   asio::io_context& context = loops_->context(loop);
@@ -258,6 +263,7 @@ std::shared_ptr<AsioConnection> AsioTransport::Hub::OutgoingTo(Endpoint to, Lane
   std::shared_ptr<AsioConnection>& connection = outgoing_[{to, lane}];
   if (connection != nullptr && !connection->closed()) return connection;
   auto pause = pauses_.find(to);
+  // Calls to a dead peer fail at once meanwhile, instead of each waiting for a connect of its own.
   if (pause != pauses_.end() && PosixClock().Now() < pause->second.until) {
     if (connection == nullptr) outgoing_.erase({to, lane});
     return nullptr;
@@ -293,6 +299,7 @@ uint64_t AsioTransport::Hub::Send(Endpoint to, OutboundRequest request, StrandPt
   stats_.calls.Add();
   std::string header =
       RdsnRequestHeader(RequestFrame(id, request), request.body, ChecksumsFor(request.name));
+  // Before it is sent: the answer may come on another loop before SendCall returns.
   calls_.Add(id, std::move(request.name), std::move(reply_on), std::move(done));
   std::shared_ptr<AsioConnection> connection = OutgoingTo(to, request.lane);
   if (connection == nullptr ||
@@ -323,6 +330,7 @@ void AsioTransport::Hub::Closed(const std::shared_ptr<AsioConnection>& connectio
   if (!connection->outgoing()) return;
   const MutexLock lock(mutex_);
   auto at = outgoing_.find({connection->peer(), connection->lane()});
+  // A new connection to the same peer may stand there already.
   if (at != outgoing_.end() && at->second == connection) outgoing_.erase(at);
 }
 
@@ -342,6 +350,7 @@ void AsioTransport::Hub::ScheduleTick(int loop) {
   LoopState& state = *loop_states_[loop];
   const absl::Duration pause = state.outgoing.empty() ? kTickIdle : kTickBusy;
   const Instant next = PosixClock().Now() + pause;
+  // An earlier tick is on its way.
   if (next >= state.next_tick) return;
   state.next_tick = next;
   state.tick.expires_after(Chrono(pause));
@@ -355,6 +364,8 @@ void AsioTransport::Hub::Tick(int loop) {
   const Instant now = PosixClock().Now();
   state.next_tick = Instant::InfiniteFuture();
   TickAll(state.outgoing, now);
+  // Opened connections hold calls, whose timeouts need the fine tick; accepted ones are many and
+  // need none.
   if (now >= state.next_accepted_tick) {
     state.next_accepted_tick = now + kTickIdle;
     TickAll(state.accepted, now);
@@ -383,6 +394,7 @@ void AsioTransport::Hub::Stop() {
   loops_->RunOnEach([this](int loop) {
     LoopState& state = *loop_states_[loop];
     state.tick.cancel();
+    // Copied: Close takes each out of the set it is in.
     std::vector<std::shared_ptr<AsioConnection>> connections(state.accepted.begin(),
                                                              state.accepted.end());
     connections.insert(connections.end(), state.outgoing.begin(), state.outgoing.end());

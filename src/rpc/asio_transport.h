@@ -97,8 +97,12 @@ struct TransportStats {
   Counter calls_timed_out;
 };
 
-// Life cycle: construct, SetHandler, SetByteSessions, Listen (servers), then calls and requests,
-// Stop.
+// One for a server or client process. Life cycle: construct, SetHandler, SetByteSessions, Listen
+// (servers), then calls and requests, Stop.
+//
+//   AsioTransport transport(&loops, {.listen = Endpoint{0, 34801}, .gate = &access});
+//   transport.SetHandler([](InboundRequest request) { ... });
+//   RETURN_IF_ERROR(transport.Listen());
 class AsioTransport : public Transport {
  public:
   // Connections are spread over `loops`.

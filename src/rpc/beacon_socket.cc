@@ -10,6 +10,7 @@
 namespace arion {
 namespace {
 
+// Fits one packet of every usual network: a datagram in fragments is lost if one of them is.
 constexpr size_t kDatagramBytesMax = 1000;
 
 }  // namespace
@@ -74,6 +75,7 @@ void BeaconSocket::Answer(const Frame& request, ErrorCode error, const std::stri
   }
   std::array<asio::const_buffer, 2> pieces = {asio::buffer(header), asio::buffer(body)};
   std::error_code ignored;  // a lost datagram is the protocol's daily bread
+  // To where the sender says that it listens, not to where the datagram came from.
   asio::ip::udp::endpoint to(asio::ip::address_v4(request.header.from.ip),
                              request.header.from.port);
   socket_.send_to(pieces, to, 0, ignored);

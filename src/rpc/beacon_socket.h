@@ -17,9 +17,9 @@
 
 namespace arion {
 
-// One bound socket. What is no beacon, or is broken or over 1,000 bytes, is dropped without an
-// answer. So is an answer that would be larger. A sender must expect a beacon or its answer to be
-// lost.
+// One bound socket of a transport, made by its Listen. What is no beacon, or is broken or over
+// 1,000 bytes, is dropped without an answer. So is an answer that would be larger. A sender must
+// expect a beacon or its answer to be lost.
 class BeaconSocket : public std::enable_shared_from_this<BeaconSocket> {
  public:
   BeaconSocket(std::shared_ptr<ConnectionHost> host, asio::io_context& context,

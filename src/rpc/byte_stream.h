@@ -17,7 +17,8 @@
 
 namespace arion {
 
-// The connection, as a session uses it.
+// The connection, as a session uses it. Sessions hold it weakly and lock it for each use: it may be
+// closed at any moment.
 class ByteStream {
  public:
   virtual ~ByteStream() = default;

@@ -1,3 +1,5 @@
+// The fields before and after the rows are taken from EncodeWrapped of the answer without rows; the
+// rows stand between, each encoded as it came. So the bytes cannot differ from the codec's.
 // SPDX-License-Identifier: Apache-2.0
 #include "rpc/encoded_rows.h"
 
@@ -33,6 +35,7 @@ struct Field {
 
 EncodedRows::EncodedRows(size_t bytes_expected) {
   bytes_.reserve(kRowsAt + bytes_expected);
+  // Room for what stands before the rows, which only Finish knows.
   bytes_.assign(kRowsAt, '\0');
 }
 
@@ -67,6 +70,8 @@ void EncodedRows::Reverse() {
 template <class Response>
 std::string EncodedRows::Finish(const Response& response) && {
   CHECK(response.kvs.empty());
+  // An empty list is written too: up to its count the bytes are what precedes the rows, behind it
+  // what follows them.
   const std::string others = EncodeWrapped(response);
   others.copy(bytes_.data(), kCountAt);
   StoreBig(static_cast<uint32_t>(starts_.size()), bytes_.data() + kCountAt);

@@ -17,7 +17,8 @@
 
 namespace arion {
 
-// One answer's rows. Memory is that of the encoded bytes, once.
+// One answer's rows, made for one request and used up by Finish. Memory is that of the encoded
+// bytes, once.
 class EncodedRows {
  public:
   // `bytes_expected`: how much to make room for.

@@ -1,3 +1,5 @@
+// A frame's length is in its first bytes, and judged before anything is stored for it. Bytes stay
+// in one buffer until a frame is whole; then its fields are read and its body is copied out.
 // SPDX-License-Identifier: Apache-2.0
 #include "rpc/frame.h"
 
@@ -68,6 +70,7 @@ bool IsInternalCode(std::string_view name) {
 
 std::string_view FixedName(const char* field) { return {field, strnlen(field, kNameFieldBytes)}; }
 
+// The field's last byte stays zero: readers take it as a C string.
 void StoreName(std::string_view name, char* field) { name.copy(field, kRpcNameBytesMax); }
 
 // The header without its checksums.
@@ -99,6 +102,7 @@ void AddChecksums(std::string_view body, std::string* header) {
 
 bool HeaderCrcMatches(std::string_view header) {
   auto crc = LoadLittle<uint32_t>(header.data() + kHeaderCrcAt);
+  // Zero: the sender makes none. The checksum is taken with its own field as zero.
   if (crc == 0) return true;
   static constexpr char kZeros[4] = {};
   uint32_t actual = Crc32c(header.substr(0, kHeaderCrcAt));
@@ -118,6 +122,8 @@ bool ReadMessageBegin(ByteReader* in, MessageBegin* begin, size_t name_bytes_max
   auto first = in->Big<uint32_t>();
   uint32_t name_bytes = first;
   bool strict = (first & 0x80000000u) != 0;
+  // Old Thrift writers begin with the name's length, which is never negative; strict ones with the
+  // version, whose top bit is set.
   if (strict) {
     if ((first & 0xffff0000u) != kStrictVersion) return false;
     begin->type = static_cast<uint8_t>(first);
@@ -275,6 +281,7 @@ FrameParser::Result FrameParser::NextThriftRequest(Frame* frame) {
     header.timeout_is_real = true;
     absl::StatusOr<ThriftRequestMeta> meta = DecodeThriftRequestMeta(
         bytes.substr(kThriftV1HeaderBytes, before_body - kThriftV1HeaderBytes));
+    // The frame's end is known all the same, so the connection can go on.
     frame->payload_readable = meta.ok();
     if (meta.ok()) {
       header.pid = {meta->app_id, meta->partition_index};
@@ -388,6 +395,7 @@ std::string ThriftReplyHeader(const Frame& request, ErrorCode error, size_t body
   AppendBig<uint32_t>(static_cast<uint32_t>(error_name.size()), &out);
   out.append(error_name);
   AppendMessageBegin(kReply, request.header.name, "_ACK", static_cast<int32_t>(request.id), &out);
+  // Clients read no result behind an error.
   size_t total = out.size() + (error == ErrorCode::kOk ? body_bytes : 0);
   StoreBig(static_cast<uint32_t>(total), out.data());
   return out;

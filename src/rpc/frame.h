@@ -47,7 +47,8 @@ constexpr uint64_t kRdsnBackupRequest = 1 << 11;
 // The bits above, reserved and passed over by others, hold the sender's cluster tag.
 constexpr int kRdsnClusterTagShift = 12;
 
-// One message, of either framing.
+// One message, of either framing: what a parser has cut out of a stream, or what a header is to be
+// made of. Its body is a copy.
 struct Frame {
   bool is_request = true;
   // Its name is, of a reply, the request's with _ACK.
@@ -76,8 +77,12 @@ struct Frame {
 // server's port.
 bool NamesServer(const Frame& request);
 
-// Cuts a stream of bytes into frames. Strand-bound (a connection's loop thread). Put bytes in with
-// Reserve and Commit, or Feed; then Next until it does not say kFrame.
+// Cuts a stream of bytes into frames. Each connection has one. Strand-bound (a connection's loop
+// thread). Put bytes in with Reserve and Commit, or Feed; then Next until it does not say kFrame.
+//
+//   parser.Feed(bytes);
+//   Frame frame;
+//   while (parser.Next(&frame) == FrameParser::Result::kFrame) Handle(std::move(frame));
 class FrameParser {
  public:
   // What kind of connection it is.

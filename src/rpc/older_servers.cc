@@ -18,6 +18,7 @@ void OlderServers::SetMetaServers(const std::vector<Endpoint>& servers) {
 }
 
 void OlderServers::SetListed(const std::vector<Endpoint>& servers) {
+  // A meta server's list is believed, but not at any length.
   const auto end = servers.begin() + static_cast<ptrdiff_t>(std::min(servers.size(), kServersMax));
   const MutexLock lock(mutex_);
   named_ = {servers.begin(), end};
@@ -27,6 +28,8 @@ void OlderServers::SetListed(const std::vector<Endpoint>& servers) {
 void OlderServers::Introduce(Endpoint server) {
   if (!server.IsValid()) return;
   const MutexLock lock(mutex_);
+  // Full: nobody new is let in. Nobody is taken out for a newcomer, or a forger could drive out the
+  // cluster's own.
   if (named_.size() < kServersMax) named_.insert(server);
 }
 
@@ -59,6 +62,7 @@ void OlderServers::NoteStranger() {
     const Instant now = clock_.Now();
     const MutexLock lock(mutex_);
     if (now < next_ask_) return;
+    // Set under the lock, so that of many loops only one asks.
     next_ask_ = now + kStrangerPause;
   }
   ask_();

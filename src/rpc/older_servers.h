@@ -35,7 +35,8 @@
 
 namespace arion {
 
-// One for a server, replica or meta.
+// One for a server, replica or meta; main/ makes it, the gate asks it, and whoever learns of
+// servers tells it.
 class OlderServers {
  public:
   // Whether older servers are let in at all.

@@ -16,7 +16,8 @@
 
 namespace arion {
 
-// Append at its end; Take when the connection can write. It has no bound of its own.
+// Each connection has one. Append at its end; Take when the connection can write. It has no bound
+// of its own: the connection counts what is queued.
 class Outbox {
  public:
   // Bytes, or a piece of a file: one or the other.

@@ -24,6 +24,8 @@ void PendingCalls::Add(uint64_t id, std::string name, StrandPtr reply_on, Done d
 
 template <class Accepts>
 bool PendingCalls::FinishIf(uint64_t id, RpcResult result, Accepts accepts) {
+  // Taken out under the lock and posted outside it, so a call can end once only and no strand is
+  // entered with a lock held.
   Call call;
   {
     Shard& shard = ShardOf(id);

@@ -19,8 +19,8 @@
 
 namespace arion {
 
-// A call is added before it is sent, and finished by its answer, its deadline or its connection's
-// end, whichever comes first.
+// One for a transport. A call is added before it is sent, and finished by its answer, its deadline
+// or its connection's end, whichever comes first; the others then find nothing.
 class PendingCalls {
  public:
   using Done = absl::AnyInvocable<void(RpcResult)>;

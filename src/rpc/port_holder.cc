@@ -22,6 +22,8 @@ struct Holder {
 // Sockets with this local port, listening ones first.
 std::vector<Holder> SocketsOn(uint16_t port) {
   std::vector<Holder> holders;
+  // A listener on an IPv6 address may hold the IPv4 port too. Addresses are in hex; the state 0A is
+  // LISTEN.
   for (const char* table : {"/proc/net/tcp", "/proc/net/tcp6", "/proc/net/udp"}) {
     std::ifstream in(table);
     std::string line;

@@ -1,4 +1,6 @@
 // Who holds a TCP port of this machine, for the message of a failed start. Reads /proc.
+//
+// Threads   Thread-safe.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

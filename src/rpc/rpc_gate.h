@@ -13,8 +13,8 @@
 
 namespace arion {
 
-// AccessControl (admin/access_control.h) is the servers' gate. A transport without a gate hears
-// everybody.
+// AccessControl (admin/access_control.h) is the servers' gate; it outlives the transport. A
+// transport without a gate hears everybody.
 class RpcGate {
  public:
   virtual ~RpcGate() = default;

@@ -60,6 +60,7 @@ std::string EncodePrepare(const PrepareRequest& request, PeerGeneration generati
   std::string out;
   out.reserve(128 + EncodedSize(*request.mutation));
   {
+    // In a block of its own: the writer's last bytes arrive when it ends, before the mutation's.
     Writer writer(&out, generation);
     writer.Wrapped(request.pid, 0);
     writer.Wrapped(request.config, 0);
@@ -79,7 +80,10 @@ absl::StatusOr<PrepareRequest> DecodePrepare(std::string_view bytes, HostPortTwi
   } catch (const TException& error) {
     return Undecodable<PrepareRequest>(error);
   }
+  // DataLoss only from here on: the partition is known, so the sender gets an answer (PreparePid).
   ASSIGN_OR_RETURN(Mutation mutation, TakeMutation(&raw));
+  // All three come from the sender: a core that believed two different ones would log one
+  // partition's mutation for another.
   if (request.config.pid != request.pid || mutation.pid != request.pid) {
     return absl::InvalidArgumentError(
         absl::StrCat("prepare names different partitions: ", request.pid.ToString(), ", ",
@@ -119,6 +123,8 @@ void AddAdminToken(std::string_view token, std::string* wrapped) {
 std::string AdminTokenOf(std::string_view wrapped) {
   try {
     AdminToken found;
+    // The wrapper is itself a struct: its argument, of unknown type here, is skipped like any
+    // unknown field.
     Reader(wrapped, HostPortTwins::kEmpty).Struct(&found);
     return std::move(found.token).value_or("");
   } catch (const TException&) {
@@ -146,6 +152,8 @@ absl::StatusOr<ThriftRequestMeta> DecodeThriftRequestMeta(std::string_view bytes
   template std::string EncodeWrapped(const T&, PeerGeneration, int16_t); \
   template absl::StatusOr<T> DecodeWrapped<T>(std::string_view, HostPortTwins)
 
+// Each message's codec is compiled here once, and nowhere else: libthrift's templates stay in this
+// file.
 ARION_MESSAGE(Blob);
 ARION_MESSAGE(PartitionId);
 ARION_MESSAGE(Endpoint);

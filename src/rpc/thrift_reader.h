@@ -34,7 +34,8 @@ constexpr int kSkipDepthMax = 32;
 constexpr size_t kMemoryPerByte = 16;
 constexpr size_t kMemoryFloor = 64 << 10;
 
-// The transport below libthrift's protocol: a view that never yields a byte behind its end.
+// The transport below libthrift's protocol: a view that never yields a byte behind its end. Owned
+// by its Reader; the input outlives it.
 class ByteSource : public TVirtualTransport<ByteSource> {
  public:
   explicit ByteSource(std::string_view bytes)
@@ -66,7 +67,7 @@ class ByteSource : public TVirtualTransport<ByteSource> {
 // A type as it arrives: libthrift's TType can't hold every byte.
 using TypeByte = int8_t;
 
-// Reads one message. `bytes` outlive it.
+// Reads one message; made on the stack of a codec's function. `bytes` outlive it.
 class Reader {
  public:
   Reader(std::string_view bytes, HostPortTwins twins)

@@ -38,9 +38,8 @@ inline std::shared_ptr<apache::thrift::TConfiguration> Unlimited() {
   return configuration;
 }
 
-// Traits of C++ types: strong integers, vectors, maps, sets, optional fields, host_port twins,
+// Traits of C++ types: strong integers (Is), vectors, maps, sets, optional fields, host_port twins,
 // addresses.
-// Traits of C++ types. Is: a StrongInt.
 template <class T>
 struct Is : std::false_type {};
 template <class Tag>
@@ -150,7 +149,8 @@ struct EnumRule<VerificationState> : Rule<VerificationState, VerificationState::
 template <>
 struct EnumRule<NegotiationStatus> : Rule<NegotiationStatus, NegotiationStatus::kAuthFailed> {};
 
-// The n-th address of a struct, for its n-th host_port twin.
+// The n-th address of a struct, for its n-th host_port twin. A visitor fills it member by member;
+// ids ascend, and a struct's addresses have smaller ids than their twins.
 template <class One, class Many>
 struct Addresses {
   struct Entry {

@@ -49,7 +49,8 @@ class ByteSink : public TVirtualTransport<ByteSink> {
   size_t used_ = 0;
 };
 
-// Writes one message behind what *out holds. *out is complete once the writer is destroyed.
+// Writes one message behind what *out holds; made on the stack of a codec's function. *out is
+// complete once the writer is destroyed.
 class Writer {
  public:
   Writer(std::string* out, PeerGeneration generation)

@@ -46,7 +46,8 @@ namespace arion {
 // How a message came: from a client of either Thrift version, or from a server.
 enum class Framing : uint8_t { kThriftV0, kThriftV1, kRdsn };
 
-// What a request says beside its argument.
+// What a request says beside its argument. The transport fills it from the frame's header; nothing
+// in it is to be trusted beyond what the gate has judged.
 struct RequestHeader {
   // The RPC code, at most 47 characters.
   std::string name;
@@ -122,7 +123,8 @@ class Responder {
   Function function_ = nullptr;
 };
 
-// A request as the handler gets it.
+// A request as the handler gets it, which moves it on to a strand. It ends with its responder's use
+// or end.
 struct InboundRequest {
   RequestHeader header;
   // The wrapped argument.
@@ -136,7 +138,7 @@ using RequestHandler = std::function<void(InboundRequest)>;
 // own.
 enum class Lane : uint8_t { kData, kBulk, kBeacon };
 
-// A request to be sent.
+// A request to be sent; used up by Call or SendOneWay.
 struct OutboundRequest {
   std::string name;
   std::string body;
@@ -159,7 +161,8 @@ struct RpcResult {
   bool was_never_sent = false;
 };
 
-// AsioTransport is the real one; the simulator has its own.
+// AsioTransport is the real one; the simulator has its own. One for a server or client; main/ makes
+// it, and it outlives all who call.
 class Transport {
  public:
   virtual ~Transport() = default;
