@@ -114,7 +114,6 @@ void AsioConnection::CountBacklog(size_t before, size_t after) {
     host_->stats().backlog_bytes.Add(above(after) - above(before));
 }
 
-// Whether a flush is to be scheduled.
 bool AsioConnection::QueueLocked(std::string header, ReplyBody body) {
   const size_t more = header.size() + body.size();
   const size_t before = queued_bytes_.fetch_add(more);
@@ -171,7 +170,6 @@ void AsioConnection::ScheduleFlush() {
   asio::post(here != nullptr ? *here : context_, [self = shared_from_this()] { self->Flush(); });
 }
 
-// On any loop; one at a time writes.
 void AsioConnection::Flush() {
   std::error_code error;
   switch (WriteOut(&error)) {
@@ -227,7 +225,6 @@ AsioConnection::Written AsioConnection::WriteOut(std::error_code* error) {
   }
 }
 
-// As many pieces as go into one call.
 size_t AsioConnection::WriteSome(std::error_code* error) {
   if (HeldBytes* held = writing_[first_piece_].held.get(); held != nullptr) {
     const ssize_t moved = held->MoveTo(socket_.native_handle());
