@@ -1,5 +1,6 @@
 // What administrators' tools say to the meta server, beside creating, dropping and listing
-// (meta_messages.h): rpc/PROTOCOL.md 7.2. One request and its answer after the other.
+// (meta_messages.h): rpc/PROTOCOL.md 7.2. One request and its answer after the other. The shell and
+// Pegasus' tools send them; meta/ answers.
 //
 // Shapes    Fields that only Arion knows have ids from 1000 on; Pegasus passes them over.
 // Errors    In `err`; `hint_message` has the reason, for a person.
@@ -48,7 +49,7 @@ struct UpdateAppEnvRequest {
   }
   bool operator==(const UpdateAppEnvRequest&) const = default;
 };
-// An error and a text for a person.
+// An error and a text for a person. Several requests are answered by nothing more.
 struct HintResponse {
   ErrorCode err = ErrorCode::kOk;
   std::string hint_message;
@@ -81,7 +82,7 @@ struct RecallAppResponse {
   }
   bool operator==(const RecallAppResponse&) const = default;
 };
-// RPC_CM_RENAME_APP.
+// RPC_CM_RENAME_APP: gives a table another name. Its id, and so its data, stay.
 struct RenameAppRequest {
   std::string old_app_name;
   std::string new_app_name;
@@ -141,6 +142,7 @@ struct ProposeBalancerRequest {
   }
   bool operator==(const ProposeBalancerRequest&) const = default;
 };
+// kOk: the plan was taken on. Whether its steps succeed shows later.
 struct ProposeBalancerResponse {
   ErrorCode err = ErrorCode::kOk;
   template <class S, class V>
@@ -163,7 +165,9 @@ struct DddDiagnoseRequest {
 // A server that had a copy of such a partition, and what is known of that copy.
 struct DddNode {
   Endpoint node;
+  // When it left the configuration, in ms since 1970; 0: not known.
   int64_t drop_time_ms = 0;
+  // Whether it sends beacons; is_collected: whether it has reported what it has of this partition.
   bool is_alive = false;
   bool is_collected = false;
   // -1: not known, or it has no such replica. The same goes for the decrees.
@@ -193,6 +197,7 @@ struct DddPartition {
   }
   bool operator==(const DddPartition&) const = default;
 };
+// Partitions that have a primary are left out.
 struct DddDiagnoseResponse {
   ErrorCode err = ErrorCode::kOk;
   std::vector<DddPartition> partitions;
@@ -366,6 +371,7 @@ struct BackupPolicy {
   }
   bool operator==(const BackupPolicy&) const = default;
 };
+// A server waits with joining while a backup runs.
 struct QueryBackupPolicyResponse {
   ErrorCode err = ErrorCode::kOk;
   std::vector<BackupPolicy> policies;

@@ -1,4 +1,5 @@
-// What clients ask of a partition's primary (rpc/PROTOCOL.md 5 and 6).
+// What clients ask of a partition's primary (rpc/PROTOCOL.md 5 and 6). client/ and the official
+// clients fill the requests; data_api and client_requests answer them.
 //
 // Shapes    "raw key": base/raw_key.h. Expiry times are absolute, in seconds since 2016; 0 = never;
 //           negative ones are read as u32. `error` is a StorageError. Enumerations travel as plain
@@ -59,6 +60,7 @@ struct UpdateResponse {
   }
   bool operator==(const UpdateResponse&) const = default;
 };
+// The answer to GET.
 struct ReadResponse {
   int32_t error = 0;
   Blob value;
@@ -71,6 +73,7 @@ struct ReadResponse {
   }
   bool operator==(const ReadResponse&) const = default;
 };
+// The answer to TTL.
 struct TtlResponse {
   int32_t error = 0;
   // -1: no TTL.
@@ -145,6 +148,7 @@ struct MultiRemoveRequest {
   }
   bool operator==(const MultiRemoveRequest&) const = default;
 };
+// The answer to MULTI_REMOVE.
 struct MultiRemoveResponse {
   int32_t error = 0;
   // How many sort keys the request had, whether they existed or not.
@@ -232,7 +236,7 @@ struct CheckAndSetRequest {
   }
   bool operator==(const CheckAndSetRequest&) const = default;
 };
-// One change of CHECK_AND_MUTATE.
+// One change of CHECK_AND_MUTATE. All changes of a request are made, in their order, or none.
 struct Mutate {
   static constexpr int32_t kPut = 0;
   static constexpr int32_t kDelete = 1;
@@ -288,7 +292,8 @@ struct CheckResponse {
 // Which keys pass (MultiGetRequest::sort_key_filter_type and its like). An empty pattern passes
 // all.
 enum class FilterType : int32_t { kNone = 0, kAnywhere, kPrefix, kPostfix };
-// MULTI_GET.
+// MULTI_GET: records of one hash key, by name or by range. Without an explicit limit the server's
+// own holds.
 struct MultiGetRequest {
   Blob hash_key;
   // Not empty: these are read, and the range is ignored.

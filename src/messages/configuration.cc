@@ -10,6 +10,7 @@ bool PartitionConfiguration::IsSecondary(Endpoint node) const {
 }
 
 PartitionStatus PartitionConfiguration::RoleOf(Endpoint node) const {
+  // A configuration without a primary has an invalid one: nobody is to be taken for it.
   if (!node.IsValid()) return PartitionStatus::kInactive;
   if (node == primary) return PartitionStatus::kPrimary;
   return IsSecondary(node) ? PartitionStatus::kSecondary : PartitionStatus::kInactive;

@@ -19,7 +19,8 @@ enum class PartitionStatus : int32_t {
   kPotentialSecondary = 5,
   kSplit = 6,
 };
-// The kinds of changes of a configuration.
+// The kinds of changes of a configuration: what a primary asks the meta server for, and what that
+// proposes to servers. kDropPartition and kRegisterChild are Pegasus'; Arion's servers use neither.
 enum class ConfigType : int32_t {
   kInvalid = 0,
   kAssignPrimary = 1,
@@ -34,7 +35,7 @@ enum class ConfigType : int32_t {
   kDropPartition = 10,
   kRegisterChild = 11,
 };
-// The states of a table.
+// The states of a table. kCreateFailed and kDropFailed are older versions'.
 enum class AppStatus : int32_t {
   kInvalid = 0,
   kAvailable = 1,
@@ -46,7 +47,8 @@ enum class AppStatus : int32_t {
   kRecalling = 7,
 };
 
-// A table ("app" on the wire).
+// A table ("app" on the wire). The meta server makes one and alone changes it; servers and clients
+// have copies, of which the largest `version` counts.
 struct AppInfo {
   AppStatus status = AppStatus::kInvalid;
   // "pegasus".
@@ -86,7 +88,8 @@ struct AppInfo {
   bool operator==(const AppInfo&) const = default;
 };
 
-// Who serves a partition, under one ballot. Only the meta server makes one.
+// Who serves a partition, under one ballot. Only the meta server makes one; it is durable there
+// before anybody hears of it. Of two the larger ballot counts.
 struct PartitionConfiguration {
   PartitionId pid;
   Ballot ballot;

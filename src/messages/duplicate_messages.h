@@ -30,7 +30,7 @@ struct DuplicateEntry {
   bool operator==(const DuplicateEntry&) const = default;
 };
 
-// Applied in order.
+// RPC_RRDB_RRDB_DUPLICATE: writes of the source cluster, applied in order.
 struct DuplicateRequest {
   std::vector<DuplicateEntry> entries;
   template <class S, class V>

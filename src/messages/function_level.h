@@ -11,7 +11,8 @@ namespace arion {
 
 // Each level includes those below it. kStopped and kBlind: nothing is done at all. kFreezed: a
 // primary that must go is taken out of its configuration. kSteady: members that fail are replaced.
-// kLively: primaries and copies are balanced too.
+// kLively: primaries and copies are balanced too. The numbers travel on the wire; an operator sets
+// the level (ControlMetaRequest), and the meta server stores it.
 enum class FunctionLevel : int32_t {
   kStopped = 100,
   kBlind = 200,

@@ -124,7 +124,8 @@ struct ConfigurationUpdateResponse {
 
 // How far a replica is with a compaction on request.
 enum class ManualCompactStatus : int32_t { kIdle = 0, kQueuing = 1, kRunning = 2, kFinished = 3 };
-// What a server says of one replica.
+// What a server says of one replica: in a config sync, and to a meta server that learns its state
+// anew.
 struct ReplicaInfo {
   PartitionId pid;
   Ballot ballot;
@@ -261,6 +262,7 @@ struct DuplicationConfirmEntry {
   }
   bool operator==(const DuplicationConfirmEntry&) const = default;
 };
+// How far each duplicated partition of a server is.
 struct DuplicationSyncRequest {
   Endpoint node;
   std::map<PartitionId, std::vector<DuplicationConfirmEntry>> confirm_list;
@@ -290,6 +292,7 @@ struct DuplicationEntry {
   }
   bool operator==(const DuplicationEntry&) const = default;
 };
+// The duplications of the tables that the server has replicas of.
 struct DuplicationSyncResponse {
   ErrorCode err = ErrorCode::kOk;
   // Table id -> duplication id -> entry.
@@ -311,6 +314,7 @@ struct TableChangedRequest {
   }
   bool operator==(const TableChangedRequest&) const = default;
 };
+// kOk: the server has it, and will act on it.
 struct TableChangedResponse {
   ErrorCode err = ErrorCode::kOk;
   template <class S, class V>
@@ -365,7 +369,7 @@ struct CreateAppOptions {
   }
   bool operator==(const CreateAppOptions&) const = default;
 };
-// RPC_CM_CREATE_APP.
+// RPC_CM_CREATE_APP: makes a table, which serves once each partition has a primary.
 struct CreateAppRequest {
   std::string app_name;
   CreateAppOptions options;
@@ -375,6 +379,7 @@ struct CreateAppRequest {
   }
   bool operator==(const CreateAppRequest&) const = default;
 };
+// `appid`: the new table's, or that of the one that was there already.
 struct CreateAppResponse {
   ErrorCode err = ErrorCode::kOk;
   int32_t appid = 0;
@@ -395,7 +400,7 @@ struct DropAppOptions {
   }
   bool operator==(const DropAppOptions&) const = default;
 };
-// RPC_CM_DROP_APP.
+// RPC_CM_DROP_APP: ends a table. Its data are kept for a while (RecallAppRequest).
 struct DropAppRequest {
   std::string app_name;
   DropAppOptions options;
@@ -405,6 +410,7 @@ struct DropAppRequest {
   }
   bool operator==(const DropAppRequest&) const = default;
 };
+// kOk: it is dropped, or there was none and success_if_not_exist says that this is no error.
 struct DropAppResponse {
   ErrorCode err = ErrorCode::kOk;
   template <class S, class V>
@@ -413,7 +419,7 @@ struct DropAppResponse {
   }
   bool operator==(const DropAppResponse&) const = default;
 };
-// RPC_CM_LIST_APPS.
+// RPC_CM_LIST_APPS: which tables there are, by state and name.
 struct ListAppsRequest {
   // kInvalid: all.
   AppStatus status = AppStatus::kInvalid;
@@ -425,6 +431,7 @@ struct ListAppsRequest {
   }
   bool operator==(const ListAppsRequest&) const = default;
 };
+// The tables that pass.
 struct ListAppsResponse {
   ErrorCode err = ErrorCode::kOk;
   std::vector<AppInfo> infos;
@@ -437,6 +444,7 @@ struct ListAppsResponse {
 };
 // Whether the meta server counts a server as alive.
 enum class NodeStatus : int32_t { kInvalid = 0, kAlive = 1, kUnalive = 2 };
+// A replica server, as the meta server sees it.
 struct NodeInfo {
   NodeStatus status = NodeStatus::kInvalid;
   Endpoint node;
@@ -447,7 +455,7 @@ struct NodeInfo {
   }
   bool operator==(const NodeInfo&) const = default;
 };
-// RPC_CM_LIST_NODES.
+// RPC_CM_LIST_NODES: which replica servers there are.
 struct ListNodesRequest {
   // kInvalid: all.
   NodeStatus status = NodeStatus::kInvalid;
@@ -457,6 +465,7 @@ struct ListNodesRequest {
   }
   bool operator==(const ListNodesRequest&) const = default;
 };
+// The servers with that status.
 struct ListNodesResponse {
   ErrorCode err = ErrorCode::kOk;
   std::vector<NodeInfo> infos;
@@ -466,7 +475,7 @@ struct ListNodesResponse {
   }
   bool operator==(const ListNodesResponse&) const = default;
 };
-// RPC_CM_CLUSTER_INFO.
+// RPC_CM_CLUSTER_INFO: what tools show of the cluster as a whole.
 struct ClusterInfoRequest {
   template <class S, class V>
   static void Fields(S&, V&) {}

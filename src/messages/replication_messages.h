@@ -21,7 +21,7 @@ inline constexpr char kRpcRemoveReplica[] = "RPC_REMOVE_REPLICA";
 inline constexpr char kRpcGetFileSize[] = "RPC_NFS_GET_FILE_SIZE";
 inline constexpr char kRpcCopyFile[] = "RPC_NFS_COPY";
 
-// How far a learner is.
+// How far a learner is (pacifica/PROTOCOL.md 9.1).
 enum class LearnerStatus : int32_t {
   kInvalid = 0,
   kWithoutPrepare = 1,
@@ -35,8 +35,8 @@ enum class LearnType : int32_t { kInvalid = 0, kCache = 1, kApp = 2, kLog = 3 };
 // What the disk of a replica is good for.
 enum class DiskStatus : int32_t { kNormal = 0, kSpaceInsufficient = 1, kIoError = 2 };
 
-// What the receiver of a message is in its partition. RPC_REMOVE_REPLICA, which is not answered,
-// has it alone.
+// What the receiver of a message is in its partition, under which ballot and primary. Made by a
+// primary for each message to a member. RPC_REMOVE_REPLICA, which is not answered, has it alone.
 struct ReplicaConfiguration {
   PartitionId pid;
   Ballot ballot;
@@ -183,7 +183,7 @@ struct LearnRequest {
   bool operator==(const LearnRequest&) const = default;
 };
 
-// What a learner gets.
+// What a learner gets: mutations in `meta`, or files to copy. Made by the primary for one answer.
 struct LearnState {
   // Which decrees are sent.
   int64_t from_decree_excluded = 0;
@@ -264,6 +264,7 @@ struct GetFileSizeRequest {
   }
   bool operator==(const GetFileSizeRequest&) const = default;
 };
+// The sizes, or an error for all of them.
 struct GetFileSizeResponse {
   // The position in the error list (base/error_code.h).
   int32_t error = 0;
@@ -298,6 +299,7 @@ struct CopyRequest {
   }
   bool operator==(const CopyRequest&) const = default;
 };
+// The piece. A learner checks crc32c before it writes anything of it.
 struct CopyResponse {
   // The content has all bytes that were asked for, or there is an error.
   ErrorCode error = ErrorCode::kOk;

@@ -14,6 +14,7 @@ namespace arion {
 namespace {
 
 constexpr int64_t kSlowQueryMsMin = 20;
+// An hour: no client waits longer.
 constexpr int64_t kDelayMsMax = 3600 * 1000;
 constexpr int64_t kUnixSecondsMax = int64_t{1} << 40;
 constexpr size_t kTimesOfDayMax = 24;
@@ -32,6 +33,8 @@ std::optional<uint64_t> ParseUnits(std::string_view text) {
   uint64_t units = 0;
   const bool is_number = !text.empty() && std::all_of(text.begin(), text.end(),
                                                       [](char c) { return c >= '0' && c <= '9'; });
+  // Digits only: SimpleAtoi takes signs and blanks. Half of uint64's range is left, so that sums of
+  // a few limits do not overflow.
   if (!is_number || !absl::SimpleAtoi(Text(text), &units) || units > UINT64_MAX / factor / 2)
     return std::nullopt;
   return units * factor;
@@ -44,6 +47,7 @@ absl::Status CheckInteger(std::string_view value, int64_t first, int64_t last) {
   return ParseWithin(value, first, last).status();
 }
 
+// The check is the parser that replicas use: what is accepted here can be acted on there.
 struct ActingKey {
   std::string_view key;
   std::string_view example;
@@ -121,6 +125,7 @@ absl::StatusOr<ThrottleRule> ParseThrottleRule(std::string_view text) {
     const std::optional<uint64_t> units = parts.size() == 3 ? ParseUnits(parts[0]) : std::nullopt;
     if (!units || !absl::SimpleAtoi(parts[2], &ms) || ms < 0 || ms > kDelayMsMax)
       return Expected(kThrottleForm);
+    // "delay" and "reject" may come in either order, each once.
     bool& is_given = parts[1] == "delay" ? has_delay : has_reject;
     if ((parts[1] != "delay" && parts[1] != "reject") || is_given) return Expected(kThrottleForm);
     is_given = true;
@@ -134,6 +139,7 @@ absl::StatusOr<uint64_t> ParseReadBytesLimit(std::string_view text) {
   if (const std::optional<uint64_t> units = ParseUnits(text)) return *units;
   const absl::StatusOr<ThrottleRule> rule = ParseThrottleRule(text);
   if (!rule.ok()) return Expected(absl::StrCat("<number>[K|M], or ", kThrottleForm));
+  // A limit of 0 would refuse every read, and looks like "no limit" to whoever writes it.
   const bool rejects_all = rule->reject_above == 0 && rule->delay_above == 0;
   if (rejects_all) return Expected("a limit above 0");
   return rule->reject_above;
@@ -144,6 +150,7 @@ absl::StatusOr<uint64_t> ParseDiskQuota(std::string_view text) {
   const std::optional<uint64_t> units =
       ParseUnits(is_gigabytes ? text.substr(0, text.size() - 1) : text);
   constexpr uint64_t kGigabyte = uint64_t{1} << 30;
+  // "5KG" is no number of anything.
   const bool is_mixed = is_gigabytes && (text.ends_with("KG") || text.ends_with("MG"));
   if (!units || is_mixed || *units > INT64_MAX / (is_gigabytes ? kGigabyte : 1))
     return Expected("a number of bytes, K, M or G behind it; 0: no quota");
@@ -172,6 +179,7 @@ absl::StatusOr<std::vector<int>> ParseTimesOfDay(std::string_view text) {
     minutes.push_back(60 * hour + minute);
   }
   if (minutes.size() > kTimesOfDayMax) return Expected("at most 24 times of the day");
+  // Whoever looks for the next time of the day goes through them in order.
   std::sort(minutes.begin(), minutes.end());
   return minutes;
 }

@@ -1,7 +1,9 @@
 // Table environments (rpc/PROTOCOL.md 7.3): the keys that act here, and how their values are read.
-// The meta server refuses what doesn't parse, replicas act on what does. Pure.
+// The meta server refuses what doesn't parse, and replicas act on what does. What was stored by
+// another version may not parse: a replica then acts as without the key.
 //
 // Errors    InvalidArgument with what was expected; for a person.
+// Threads   Pure.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -43,7 +45,8 @@ inline constexpr char kEnvCompactDailyLevel[] = "manual_compact.periodic.target_
 inline constexpr char kEnvCompactDailyBottommost[] =
     "manual_compact.periodic.bottommost_level_compaction";
 
-// Limits of a whole table, each second; 0: no such limit.
+// Limits of a whole table, in units (requests or bytes) each second; 0: no such limit. Each replica
+// enforces its partition's share.
 struct ThrottleRule {
   uint64_t delay_above = 0;
   // How long a request above `delay_above` waits, and one above `reject_above` before it is
@@ -86,7 +89,7 @@ absl::StatusOr<int64_t> ParseTargetLevel(std::string_view text);
 
 // An integer, first <= result <= last.
 absl::StatusOr<int64_t> ParseWithin(std::string_view text, int64_t first, int64_t last);
-// "true" or "false".
+// "true" or "1", "false" or "0".
 absl::StatusOr<bool> ParseBool(std::string_view text);
 
 // OK: the value may be given to the key. InvalidArgument: the key takes other values, and which.

@@ -1,5 +1,8 @@
 // What tools, recovering meta servers and secured clients ask of any server (rpc/PROTOCOL.md 9 and
 // 2.7).
+//
+// Shapes    Fields that only Arion knows have ids from 1000 on; Pegasus passes them over.
+// Errors    In `err`. A replica or table that is not here is kObjectNotFound.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -18,7 +21,7 @@ inline constexpr char kRpcQueryDecree[] = "RPC_QUERY_PN_DECREE";
 inline constexpr char kRpcQueryDiskInfo[] = "RPC_QUERY_DISK_INFO";
 inline constexpr char kRpcDetectHotkey[] = "RPC_DETECT_HOTKEY";
 
-// A remote command: a word and its arguments.
+// A remote command: a word and its arguments (admin/ has the list). The answer is text for people.
 struct CommandRequest {
   std::string cmd;
   std::vector<std::string> arguments;
@@ -29,7 +32,7 @@ struct CommandRequest {
   bool operator==(const CommandRequest&) const = default;
 };
 
-// Steps of authentication in Pegasus.
+// Steps of authentication in Pegasus. Arion has none, and says so at the first step.
 enum class NegotiationStatus : int32_t {
   kInvalid = 0,
   kListMechanisms = 1,
@@ -53,6 +56,7 @@ struct NegotiationRequest {
   }
   bool operator==(const NegotiationRequest&) const = default;
 };
+// `status` kAuthDisabled: the client goes on without.
 struct NegotiationResponse {
   NegotiationStatus status = NegotiationStatus::kInvalid;
   Blob msg;
@@ -93,6 +97,7 @@ struct QueryReplicaInfoRequest {
   }
   bool operator==(const QueryReplicaInfoRequest&) const = default;
 };
+// All replicas the server has, those included that are not open yet.
 struct QueryReplicaInfoResponse {
   ErrorCode err = ErrorCode::kOk;
   std::vector<ReplicaInfo> replicas;
@@ -114,6 +119,7 @@ struct QueryAppInfoRequest {
   }
   bool operator==(const QueryAppInfoRequest&) const = default;
 };
+// The tables as the server's replicas know them; others may know newer descriptions.
 struct QueryAppInfoResponse {
   ErrorCode err = ErrorCode::kOk;
   std::vector<AppInfo> apps;
@@ -136,7 +142,7 @@ struct QueryDiskInfoRequest {
   }
   bool operator==(const QueryDiskInfoRequest&) const = default;
 };
-// One data directory.
+// One data directory, as Pegasus' tools show it. Sizes are of its whole file system.
 struct DiskInfo {
   std::string tag;
   std::string full_dir;
@@ -152,6 +158,7 @@ struct DiskInfo {
   }
   bool operator==(const DiskInfo&) const = default;
 };
+// A row for each data directory that can be read.
 struct QueryDiskInfoResponse {
   ErrorCode err = ErrorCode::kOk;
   int64_t total_capacity_mb = 0;
@@ -166,6 +173,7 @@ struct QueryDiskInfoResponse {
 
 // Whether keys are sought that are read, or written.
 enum class HotkeyType : int32_t { kRead = 0, kWrite = 1 };
+// What is asked of a search: it runs until it has a result, or is stopped.
 enum class DetectAction : int32_t { kStart = 0, kStop = 1, kQuery = 2 };
 // RPC_DETECT_HOTKEY (stats/hot_key_search.h).
 struct DetectHotkeyRequest {
@@ -178,6 +186,7 @@ struct DetectHotkeyRequest {
   }
   bool operator==(const DetectHotkeyRequest&) const = default;
 };
+// Of kQuery: the key, once one is found.
 struct DetectHotkeyResponse {
   ErrorCode err = ErrorCode::kOk;
   std::optional<std::string> err_hint;

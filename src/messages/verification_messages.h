@@ -43,7 +43,8 @@ enum class ContentVerdictKind : int32_t {
   kUndecided = 3,
 };
 
-// The records with keys from `first` on, up to the next range's first, exclusive.
+// The records with keys from `first` on, up to the next range's first, exclusive: how many, and
+// their sum, by which two members compare a range without its records.
 struct KeyRangeSum {
   std::string first;
   int64_t records = 0;
@@ -114,7 +115,7 @@ struct VerifyReplicasRequest {
   }
   bool operator==(const VerifyReplicasRequest&) const = default;
 };
-// What one member's copy is like.
+// What one member's copy is like, as its primary learned it.
 struct VerifiedMember {
   Endpoint node;
   // Why it was not counted; empty: it was.

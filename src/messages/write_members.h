@@ -12,6 +12,7 @@ namespace arion {
 // than the table has.
 inline int32_t WriteMembersMin(int32_t configured, int32_t replica_count) {
   const int32_t factor = std::max(replica_count, 1);
+  // Of two copies a majority would be both: then no server could be away.
   if (configured <= 0) configured = factor <= 2 ? 1 : factor / 2 + 1;
   return std::min(configured, factor);
 }
