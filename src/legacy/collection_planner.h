@@ -21,7 +21,8 @@
 
 namespace arion {
 
-// One file as the plan sees it, by global offsets.
+// One file as the plan sees it, by global offsets. Made once by CollectionFilesOf; it goes when the
+// file does.
 struct CollectionFile {
   int64_t end_offset = 0;
   // The largest decrees in it and in all earlier files.
@@ -32,7 +33,8 @@ struct CollectionFile {
 std::vector<CollectionFile> CollectionFilesOf(absl::Span<const SharedLogFile> files,
                                               const std::map<PartitionId, Decree>& max_of_newest);
 
-// What is known of the replicas that may be in the log.
+// What is known of the replicas that may be in the log, at the moment of one round. A replica that
+// is in none of the three is not found: it holds files back.
 struct CollectionInput {
   // Of a replica that is open.
   struct Loaded {
@@ -62,7 +64,7 @@ struct NotLoadedReplicas {
   std::set<PartitionId> set_aside;
 };
 
-// What may be done now.
+// What may be done now. It holds for the round it was made in.
 struct CollectionPlan {
   // How many files may go, from the front.
   size_t removable = 0;
@@ -91,7 +93,7 @@ inline constexpr size_t kUnlimited = SIZE_MAX;
 // help.
 size_t FlushLimit(size_t blocking_before, size_t blocking, size_t limit_max, size_t limit_before);
 
-// FlushLimit from round to round.
+// FlushLimit from round to round. The collector has one; strand-bound.
 class FlushLimiter {
  public:
   explicit FlushLimiter(size_t limit_max) : limit_max_(limit_max) {}

@@ -1,4 +1,6 @@
 // Which files of a shared log need not be read (legacy/FORMAT.md 2.2). Pure.
+//
+// Threads   Pure functions.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -11,7 +13,7 @@
 
 namespace arion {
 
-// What one replica's private log holds for certain.
+// What one replica's private log holds for certain, as its replay has shown.
 struct PrivateLogReach {
   PartitionId pid;
   // Everything up to here is in the private log and known to be committed.

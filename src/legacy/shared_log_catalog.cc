@@ -31,6 +31,8 @@ absl::StatusOr<bool> TakeFirstBlock(FileSystem& files, const std::string& path, 
   ASSIGN_OR_RETURN(const bool is_whole, reader.Next(&block));
   if (!is_whole) {
     *why = absl::StrCat(Text(LogEndName(reader.end())), " ", reader.reason());
+    // A file that was being made when the older server stopped. Anything else in a first block is
+    // damage.
     if (reader.end() == LogEnd::kEof || reader.end() == LogEnd::kTruncated) return false;
     return Damaged(path, *why);
   }
@@ -53,6 +55,7 @@ absl::Status CheckNames(const std::string& directory, const LogFolderNames& name
     if (log.name.index != before.name.index + 1)
       return Damaged(JoinPath(directory, log.file_name),
                      absl::StrCat("the file before it is ", before.file_name, ": a hole"));
+    // Offsets count through all files: an earlier start is another log's.
     if (log.name.start_offset < before.name.start_offset)
       return Damaged(JoinPath(directory, log.file_name),
                      absl::StrCat("starts before ", before.file_name));
@@ -92,6 +95,8 @@ absl::StatusOr<SharedLogCatalog> ListSharedLog(FileSystem& files, const std::str
     ASSIGN_OR_RETURN(const bool is_whole, TakeFirstBlock(files, path, &file, &why));
     if (is_whole) {
       catalog.files.push_back(std::move(file));
+      // Only the newest can have been torn as it was made: an older one was complete before the next
+      // began.
     } else if (i + 1 == names.logs.size()) {
       catalog.ignored.push_back(absl::StrCat(file.file_name, ": no first block, ", why));
     } else {
@@ -105,10 +110,12 @@ absl::StatusOr<std::string> FindSharedLog(FileSystem& files,
                                           absl::Span<const std::string> directories) {
   std::string found;
   for (const std::string& directory :
+       // A set: the same folder may be named twice.
        std::set<std::string>(directories.begin(), directories.end())) {
     ASSIGN_OR_RETURN(const bool is_there, IsThere(files, directory));
     if (!is_there) continue;
     ASSIGN_OR_RETURN(const LogFolderNames names, ListLogFolder(files, directory));
+    // A folder with a refused name counts as one with files: to pass it over could lose a log.
     if (names.logs.empty() && names.refused.empty()) continue;
     if (!found.empty())
       return absl::FailedPreconditionError(

@@ -25,7 +25,8 @@
 
 namespace arion {
 
-// One file of the log. Offsets are global: they count through all files.
+// One file of the log, as its name and first block describe it. Offsets are global: they count
+// through all files.
 struct SharedLogFile {
   LogFileName name;
   std::string file_name;
@@ -39,7 +40,11 @@ struct SharedLogFile {
   std::optional<Decree> EarlierMaxOf(PartitionId pid) const;
 };
 
-// The whole log.
+// The whole log, as it was when it was listed. Nobody writes to it any more: only its removal
+// changes it.
+//
+//   ASSIGN_OR_RETURN(std::string directory, FindSharedLog(files, {"/data/slog", "/slog"}));
+//   ASSIGN_OR_RETURN(SharedLogCatalog catalog, ListSharedLog(files, directory));
 struct SharedLogCatalog {
   std::string directory;
   // Oldest first.

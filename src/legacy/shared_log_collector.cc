@@ -67,6 +67,8 @@ void SharedLogCollector::Round() {
 void SharedLogCollector::OnReplicas(Replicas replicas) {
   if (is_stopped_) return;
   CollectionInput input = InputOf(std::move(replicas));
+  // A log that may be another server's is kept as if a disk were missing: nobody is asked, and time
+  // alone removes nothing.
   if (IsForeign(input))
     input.disks = CollectionInput::Disks::kSomeMissing;
   else
@@ -76,6 +78,7 @@ void SharedLogCollector::OnReplicas(Replicas replicas) {
   if (disposal_ == Disposal::kSetAside && plan.removable < files_.size()) plan.removable = 0;
   Say(plan);
   ForceFlushes(plan);
+  // With no files from the start there is still an ignored one to remove, and on_gone to be said.
   if (plan.removable == 0 && !files_.empty()) return Schedule();
   Remove(plan.removable);
 }
@@ -94,6 +97,7 @@ CollectionInput SharedLogCollector::InputOf(Replicas replicas) const {
 }
 
 void SharedLogCollector::AddMissing(CollectionInput* input) {
+  // The last file's map has every replica of the log.
   const bool is_late = env_.clock().Now() - began_ >= options_.missing_wait_max;
   std::set<PartitionId> missing;
   if (!files_.empty())
@@ -143,6 +147,7 @@ void SharedLogCollector::Say(const CollectionPlan& plan) {
   const std::string text =
       NamedList(lines, kNamedMax, [](const std::string& line) { return line; });
   stats.SetBlocking(std::move(lines));
+  // Once for each change, not once a round.
   if (text == said_) return;
   said_ = text;
   LOG_IF(INFO, !text.empty()) << "shared log " << catalog_.directory << ": "
@@ -157,6 +162,7 @@ void SharedLogCollector::ForceFlushes(const CollectionPlan& plan) {
   behind.resize(std::min(behind.size(), limiter_.Next(behind.size())));
   const absl::Duration spread = options_.collection_interval / 2;
   for (const PartitionId pid : behind) {
+    // Spread over half a round: flushes at the same moment would meet on the disks.
     const double share = static_cast<double>(env_.random().Below(1000)) / 1000;
     server_.flush(pid, spread * share);
   }
@@ -170,6 +176,8 @@ void SharedLogCollector::Remove(size_t count) {
     for (const std::string& ignored : catalog_.ignored)
       names.push_back(ignored.substr(0, ignored.find(':')));
   env_.disk_pool(catalog_.directory)
+      // It reads catalog_ and disposal_ in the pool: the strand changes them only in OnRemoved,
+      // after this.
       .Submit([self = shared_from_this(), count, names = std::move(names)] {
         size_t done = 0;
         const absl::Status status =
@@ -178,6 +186,7 @@ void SharedLogCollector::Remove(size_t count) {
                 : SetSharedLogFilesAside(self->env_.files(), self->catalog_.directory, names,
                                          &done);
         self->strand_->Post(
+            // `done` may count an ignored file, which the catalog does not have.
             [self, removed = std::min(done, count), status] { self->OnRemoved(removed, status); });
       });
 }
@@ -202,6 +211,7 @@ void SharedLogCollector::OnGone() {
   stats_->replicas_blocking = 0;
   stats_->replicas_missing = 0;
   stats_->SetBlocking({});
+  // Nothing is asked of the meta server any more.
   server_.ask_about_missing({});
   stats_->decrees_behind = 0;
   LOG(INFO) << "shared log " << catalog_.directory << " is gone: all is in the private logs";

@@ -28,7 +28,8 @@
 
 namespace arion {
 
-// One log's. Start after the take-over has read it; on_gone comes at the end, once.
+// One log's; the replica server makes it. Start after the take-over has read it; on_gone comes at
+// the end, once.
 class SharedLogCollector : public std::enable_shared_from_this<SharedLogCollector> {
  public:
   // What becomes of a file that nobody needs.

@@ -8,7 +8,8 @@
 
 namespace arion {
 
-// What is done about a shared log that can't be read to its end.
+// What is done about a shared log that can't be read to its end. The operator's choice: nobody else
+// can say whether what is missing is in other copies.
 enum class DamagedSharedLog : uint8_t {
   // The server does not start.
   kRefuse,
@@ -16,7 +17,8 @@ enum class DamagedSharedLog : uint8_t {
   kSetAside,
 };
 
-// Settings of the take-over and the collection.
+// Settings of the take-over and the collection; main/ fills it from the configuration, and it stays
+// fixed while the server runs.
 struct SharedLogOptions {
   DamagedSharedLog damaged = DamagedSharedLog::kRefuse;
   // gc_interval_ms of older versions.

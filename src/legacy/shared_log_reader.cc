@@ -22,6 +22,7 @@ SharedLogReader::SharedLogReader(FileSystem& files, SharedLogCatalog catalog, si
       at_(std::min(first, catalog_.files.size())) {
   if (!catalog_.files.empty()) max_of_newest_ = catalog_.files.back().earlier;
   if (at_ < catalog_.files.size()) {
+    // What the skipped files hold counts as seen: damage later on concerns only what is above it.
     seen_ = catalog_.files[at_].earlier;
     end_offset_ = catalog_.files[at_].name.start_offset;
   }
@@ -52,6 +53,7 @@ absl::StatusOr<bool> SharedLogReader::Next(uint64_t bytes, Sink sink) {
 
 void SharedLogReader::ReadAhead() {
   const uint64_t size = catalog_.files[at_].size;
+  // Asked again when half of it is used up, so the disk always has something to read.
   if (asked_to_ >= size || reader_->position() + kReadAheadBytes / 2 < asked_to_) return;
   const uint64_t to = std::min(size, reader_->position() + kReadAheadBytes);
   file_->Expect(ReadableFile::Access::kSoon, asked_to_, to - asked_to_);
@@ -61,6 +63,7 @@ void SharedLogReader::ReadAhead() {
 void SharedLogReader::Count(const MutationView& mutation) {
   ++mutations_;
   const PartitionId pid = mutation.pid();
+  // Map entries stay where they are, so their addresses may be kept.
   if (last_seen_ == nullptr || !(pid == last_pid_)) {
     last_pid_ = pid;
     last_seen_ = &seen_[pid];
@@ -95,6 +98,8 @@ absl::Status SharedLogReader::EndFile() {
   const std::string reason = absl::StrCat(Text(LogEndName(end)), " ", reader_->reason());
   if (end == LogEnd::kCorrupt || end == LogEnd::kUnreadable) return Damaged(position, reason);
   end_offset_ = file.name.start_offset + static_cast<int64_t>(position);
+  // An older file may end in the middle of a block too; the next one then starts exactly there,
+  // which OpenFile checks.
   if (end == LogEnd::kTruncated && at_ + 1 == catalog_.files.size())
     torn_tail_ = absl::StrCat(catalog_.PathOf(file), ": ", reason, ", ", file.size - position,
                               " bytes behind it ignored");
@@ -109,6 +114,7 @@ SharedLogReader::Damage SharedLogReader::DamageAt(uint64_t position,
                                                   const std::string& reason) const {
   Damage damage{catalog_.PathOf(catalog_.files[at_]), position, reason, {}};
   const bool is_newest = at_ + 1 == catalog_.files.size();
+  // No later header tells how much more there was.
   if (is_newest) {
     for (const auto& [pid, decree] : seen_) damage.concerned[pid] = {decree, std::nullopt};
     return damage;

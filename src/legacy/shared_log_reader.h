@@ -28,7 +28,13 @@
 
 namespace arion {
 
-// One pass over the log. Next until it returns false or fails.
+// One pass over the log, made for the take-over. Next until it returns false or fails.
+//
+//   SharedLogReader reader(files, catalog, FirstFileToRead(catalog.files, reaches));
+//   for (;;) {
+//     ASSIGN_OR_RETURN(const bool more, reader.Next(1 << 20, [&](const MutationView& m) { ... }));
+//     if (!more) break;
+//   }
 class SharedLogReader {
  public:
   // `first`: the position in catalog.files to begin with. chunk_bytes_max as LogReader's.

@@ -1,4 +1,6 @@
 // Taking files of a shared log out of the way, oldest first: whatever a crash leaves has no hole.
+// To be called again with what is left after a failure; a file that is gone already counts as
+// removed.
 //
 // Errors    As FileSystem. Both stop at the first failure.
 // Threads   They wait for the disk.

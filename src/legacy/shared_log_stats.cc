@@ -6,6 +6,7 @@
 namespace arion {
 
 std::string SharedLogText(const SharedLogStats& stats) {
+  // Read once: the numbers change while the text is made.
   const int64_t files = stats.files, bytes = stats.bytes, read = stats.bytes_read;
   if (files == 0) return "no older version's shared log\n";
   const std::vector<std::string> blocking = stats.Blocking();

@@ -15,7 +15,8 @@
 
 namespace arion {
 
-// Written by the take-over and the collector; read by displays.
+// One for a replica server, which holds it as long as pages may show it. Written by the take-over
+// and the collector; read by displays.
 struct SharedLogStats {
   // Files that are left, and their bytes.
   std::atomic<int64_t> files = 0;

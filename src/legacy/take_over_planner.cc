@@ -1,3 +1,7 @@
+// Two logs of one replica are one history: the private log is what it knows, the shared log what it
+// may lack. A record is taken if its decree is not known to be committed and no version of an equal
+// or larger ballot is there. The last committed decrees are compared on the way, because files of
+// another server look just as whole.
 // SPDX-License-Identifier: Apache-2.0
 #include "legacy/take_over_planner.h"
 
@@ -18,12 +22,14 @@ constexpr size_t kMarkedBytesMax = 256;  // of an update: what differs, differs 
 uint64_t RecordMark(const Mutation& mutation) {
   uint32_t crc = 0;
   for (const Update& update : mutation.updates) {
+    // Code and length first: they tell most records apart that begin alike.
     const uint64_t shape[] = {static_cast<uint64_t>(update.code), update.data.size()};
     crc = Crc32c({reinterpret_cast<const char*>(shape), sizeof shape}, crc);
     crc = Crc32c(std::string_view(update.data).substr(0, kMarkedBytesMax), crc);
   }
   const int64_t timestamp = mutation.timestamp_us;
   const uint32_t written = Crc32c({reinterpret_cast<const char*>(&timestamp), sizeof timestamp}, 0);
+  // 0 says "not to be compared".
   return std::max<uint64_t>(uint64_t{written} << 32 | crc, 1);
 }
 
@@ -31,6 +37,8 @@ void TakeOverPlanner::OnPrivate(Ballot ballot, Decree decree, Decree last_commit
                                 uint64_t mark) {
   max_ballot_ = std::max(max_ballot_, ballot);
   Note(ballot, decree, last_committed);
+  // Before the shared log adds to it: only decrees that the private log itself calls committed can
+  // be contradicted.
   private_committed_ = committed_;
   if (mark == 0) return;
   compared_[decree] = {ballot, mark};
@@ -39,6 +47,7 @@ void TakeOverPlanner::OnPrivate(Ballot ballot, Decree decree, Decree last_commit
 
 TakeOverFilter TakeOverPlanner::Filter() const {
   Decree first = committed_ + 1;
+  // Records that are only to be compared must reach OnShared as well.
   if (!compared_.empty()) first = std::min(first, compared_.begin()->first);
   return {max_ballot_, first, valid_start_offset_};
 }
@@ -53,6 +62,8 @@ TakeOverPlanner::Verdict TakeOverPlanner::OnShared(Ballot ballot, Decree decree,
   Compare(ballot, decree, log_offset, mark);
   const auto held = tail_.find(decree);
   const bool is_known = decree <= committed_ || (held != tail_.end() && held->second >= ballot);
+  // A differing record alone may be one that was never committed. It contradicts once the shared
+  // log calls its decree committed, or goes on with what this replica lacks.
   if (suspect_ && (!is_known || last_committed >= suspect_->decree)) {
     contradiction_ = suspect_;
     return Verdict::kForeign;
@@ -97,6 +108,8 @@ void TakeOverPlanner::Note(Ballot ballot, Decree decree, Decree last_committed) 
   }
   if (last_committed <= committed_) return;
   committed_ = last_committed;
+  // Below the committed point ballots are no matter any more; so memory is bounded by what is in
+  // flight.
   tail_.erase(tail_.begin(), tail_.upper_bound(committed_));
 }
 

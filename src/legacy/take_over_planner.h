@@ -41,7 +41,13 @@ struct TakeOverFilter {
   }
 };
 
-// One replica's, for one start.
+// One replica's, for one start. Its opener makes it, feeds the private log, then the shared one,
+// and drops it.
+//
+//   TakeOverPlanner planner(init_offset_in_shared_log);
+//   for (const auto& m : private_records) planner.OnPrivate(m.ballot, m.decree, m.last_committed);
+//   ...  // then, for each record of the shared log:
+//   if (planner.OnShared(...) == TakeOverPlanner::Verdict::kTake) log->Append(m, ...);
 class TakeOverPlanner {
  public:
   // Records of the shared log at offsets below `valid_start_offset` are void
