@@ -11,7 +11,8 @@
 
 namespace arion {
 
-// A request that was read as a whole.
+// A request that was read as a whole. The parser makes it, the page gets it by reference, and it
+// ends with the answer.
 struct HttpRequest {
   // GET, HEAD, POST.
   std::string method;
@@ -33,7 +34,9 @@ struct HttpRequest {
   }
 };
 
-// An answer; by default 200 with text.
+// An answer; by default 200 with text. A page makes it and gives it away.
+//
+//   return HttpResponse{.status = 404, .body = "no such table\n"};
 struct HttpResponse {
   int status = 200;
   std::string content_type = "text/plain; charset=utf-8";

@@ -1,3 +1,5 @@
+// One request is answered at a time: while busy_, bytes that were read already wait in waiting_,
+// and the stream reads no more. Finish sends the answer; when it has left, GoOn takes what waits.
 // SPDX-License-Identifier: Apache-2.0
 #include "http/http_session.h"
 
@@ -60,6 +62,7 @@ std::string HttpResponseBytes(const HttpResponse& response, HttpConnection conne
 
 void HttpSession::OnBytes(std::string_view bytes) {
   if (ended_) return;
+  // What the connection had read before it was paused.
   if (busy_) {
     waiting_ += bytes;
   } else {
@@ -76,6 +79,7 @@ void HttpSession::Parse(std::string_view bytes) {
       waiting_ = std::string(bytes);
       return Dispatch(parser_.Take());
     case HttpRequestParser::Result::kBad:
+      // Where a request ends is not known any more, so nothing behind it can be read.
       keep_alive_ = head_only_ = false;
       return Finish({.status = parser_.bad_status(), .body = parser_.bad_reason() + "\n"});
   }
@@ -88,6 +92,8 @@ void HttpSession::Dispatch(HttpRequest request) {
   busy_ = true;
   request.peer = stream->peer();
   stream->PauseReading();
+  // The answer may come from any thread, and after the connection has gone: it goes back over the
+  // stream's loop, and both are held weakly.
   handler_(std::move(request), [weak = weak_from_this(), to = stream_](HttpResponse response) {
     const auto open = to.lock();
     if (open == nullptr) return;
@@ -117,6 +123,7 @@ void HttpSession::Finish(HttpResponse response) {
 
 void HttpSession::GoOn() {
   busy_ = false;
+  // Parse may fill waiting_ again with what is behind the next request.
   const std::string next = std::exchange(waiting_, {});
   if (!next.empty()) Parse(next);
   if (busy_ || ended_) return;

@@ -25,7 +25,8 @@ using HttpAnswer = absl::AnyInvocable<void(HttpResponse) &&>;
 // Takes a request; it may answer it later. Called on the connection's loop, so it must not block.
 using HttpHandler = std::function<void(HttpRequest, HttpAnswer)>;
 
-// Made by PageServer::Sessions for each connection.
+// Made by PageServer::Sessions for each connection, which holds it; it holds the stream weakly. It
+// ends with the connection.
 class HttpSession : public ByteSession, public std::enable_shared_from_this<HttpSession> {
  public:
   HttpSession(std::weak_ptr<ByteStream> stream, HttpHandler handler)

@@ -11,11 +11,13 @@ namespace arion {
 
 Page MetricsPage(const MetricRegistry& registry, ServerIdentity identity, const Clock& clock,
                  std::function<void()> before_reading) {
+  // Shared by all requests: its windows are what percentiles are differences to.
   auto json = std::make_shared<MetricsJson>(std::move(identity));
   return [&registry, &clock, json,
           before_reading = std::move(before_reading)](const HttpRequest& request) -> HttpResponse {
     if (before_reading) before_reading();
     const std::string_view accept = request.Header("accept");
+    // Pegasus' tools send no Accept header; Prometheus and browsers do.
     const bool is_text = !accept.empty() && accept.find("json") == std::string_view::npos;
     const bool by_partition =
         !is_text || std::find(request.arguments.begin(), request.arguments.end(),

@@ -27,6 +27,7 @@ class PageServer::Book : public std::enable_shared_from_this<PageServer::Book> {
 
   // On a loop's thread.
   void Handle(HttpRequest request, HttpAnswer answer) {
+    // Counted before the pool takes it, so that a burst can't queue without bound.
     if (in_pool_.fetch_add(1) >= kHttpRequestsMax) {
       in_pool_.fetch_sub(1);
       return std::move(answer)({.status = 503, .body = "too many requests at once\n"});
@@ -34,6 +35,7 @@ class PageServer::Book : public std::enable_shared_from_this<PageServer::Book> {
     pool_.Submit([self = shared_from_this(), request = std::move(request),
                   answer = std::move(answer)]() mutable {
       HttpResponse response = self->Respond(request);
+      // Before the answer: whoever gets it may ask again at once.
       self->in_pool_.fetch_sub(1);
       std::move(answer)(std::move(response));
     });
@@ -53,6 +55,7 @@ class PageServer::Book : public std::enable_shared_from_this<PageServer::Book> {
               .headers = {{"Allow", "GET, HEAD, POST"}}};
     }
     const auto found = pages_.find(request.path);
+    // Also of a path that is not there: a stranger learns nothing by the difference.
     const bool changes = request.method == "POST" ||
                          (found != pages_.end() && found->second.changes == Changes::kAlways);
     if (changes && refuse_) {

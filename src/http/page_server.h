@@ -34,7 +34,8 @@ constexpr int kHttpRequestsMax = 64;
 // Answers a request; it may wait.
 using Page = std::function<HttpResponse(const HttpRequest&)>;
 
-// One for a server program.
+// One for a server program; main/ makes it and adds its pages before the transport listens.
+// Sessions share its book, so a late answer finds it.
 class PageServer {
  public:
   explicit PageServer(DiskPool& pool);

@@ -17,6 +17,8 @@ int HexValue(char c) {
 
 enum class Plus { kIsPlus, kIsSpace };  // in arguments it is a space
 
+// A '%' without two digits is refused rather than kept: two readers of one address must not
+// understand it differently.
 std::optional<std::string> Decoded(std::string_view text, Plus plus) {
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -107,11 +109,14 @@ struct HttpRequestParser::State {
   }
   static int OnHeaderName(http_parser* parser, const char* data, size_t size) {
     State* state = Of(parser);
+    // The library hands out names and values in pieces: a name after a value begins the next
+    // header.
     if (std::exchange(state->last_was_value, false)) state->request.headers.emplace_back();
     for (size_t i = 0; i < size; ++i) {
       const char c = data[i];
       state->request.headers.back().first += c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
     }
+    // Colon, blank and line end count as well: a thousand empty headers are no small head.
     return state->CountHead(size + 4, 431);
   }
   static int OnHeaderValue(http_parser* parser, const char* data, size_t size) {
@@ -123,10 +128,13 @@ struct HttpRequestParser::State {
   }
   static int OnHeadersComplete(http_parser* parser) {
     State* state = Of(parser);
+    // Without a length, or in chunks, the body is bounded as it comes (OnBody).
     const bool has_length = parser->content_length != UINT64_MAX;
     if (has_length && parser->content_length > kHttpBodyBytesMax)
       return state->Bad(413, "the body is too long");
     state->request.method = http_method_str(static_cast<http_method>(parser->method));
+    // CONNECT names a host and no path. The page server answers it as any other method it does not
+    // know.
     if (parser->method != HTTP_CONNECT && !ParseTarget(state->target, &state->request))
       return state->Bad(400, "the address can't be read");
     return 0;
@@ -142,6 +150,7 @@ struct HttpRequestParser::State {
     State* state = Of(parser);
     state->complete = true;
     state->keep_alive = http_should_keep_alive(parser) != 0 && parser->upgrade == 0;
+    // Stops behind this request: what follows is parsed when its answer has gone.
     http_parser_pause(parser, 1);
     return 0;
   }
@@ -170,6 +179,7 @@ HttpRequestParser::Result HttpRequestParser::Feed(std::string_view* bytes) {
   const size_t taken =
       http_parser_execute(&state.parser, &state.settings, bytes->data(), bytes->size());
   bytes->remove_prefix(taken < bytes->size() ? taken : bytes->size());
+  // Before the errors: a paused parser reports its pause as one.
   if (state.complete) {
     state.complete = false;
     return Result::kRequest;

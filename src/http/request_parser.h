@@ -17,10 +17,14 @@
 
 namespace arion {
 
+// Bounds of what one connection may make us keep. Pages need little; who sends more is wrong here.
 constexpr size_t kHttpHeadBytesMax = 16 << 10;
 constexpr size_t kHttpBodyBytesMax = 64 << 10;
 
-// Feed until kRequest, Take, and so on.
+// One for a connection. Feed until kRequest, Take, and so on.
+//
+//   while (!bytes.empty() && parser.Feed(&bytes) == HttpRequestParser::Result::kRequest)
+//     Handle(parser.Take());
 class HttpRequestParser {
  public:
   // What Feed came to.
