@@ -8,7 +8,7 @@
 
 namespace arion {
 
-// One file; all views live as long as the program.
+// One file, made when the program is built; all views live as long as the program.
 struct UiAsset {
   // "app.js"
   std::string_view name;
@@ -18,7 +18,8 @@ struct UiAsset {
   std::string_view gzipped;
 };
 
-// All of them.
+// All of them, "index.html" among them. The library that draws plots may be missing (ui_pages.cc,
+// "plots"). Thread-safe.
 absl::Span<const UiAsset> UiAssets();
 
 }  // namespace arion

@@ -35,6 +35,7 @@ std::string FactsJson(const UiFacts& facts) {
   field("version", facts.version);
   field("commit", facts.commit);
   field("durability", facts.durability);
+  // The page draws plots only if the build embedded the library for it.
   json.Key("plots");
   json.Bool(std::any_of(UiAssets().begin(), UiAssets().end(),
                         [](const UiAsset& asset) { return asset.name == "uplot.js"; }));
@@ -51,6 +52,8 @@ std::string FactsJson(const UiFacts& facts) {
 HttpResponse AnswerAsset(const UiAsset& asset, const HttpRequest& request) {
   HttpResponse response{.content_type = std::string(asset.content_type),
                         .headers = {{"ETag", std::string(asset.etag)},
+                                    // Kept, but asked for each time: after an upgrade no browser
+                                    // mixes two versions' files.
                                     {"Cache-Control", "no-cache"},
                                     {"Vary", "Accept-Encoding"},
                                     {"Content-Security-Policy", std::string(kPolicy)},
@@ -70,6 +73,7 @@ HttpResponse AnswerAsset(const UiAsset& asset, const HttpRequest& request) {
 void AddUi(PageServer& pages, const UiFacts& facts) {
   for (const UiAsset& asset : UiAssets()) {
     const Page page = [&asset](const HttpRequest& request) { return AnswerAsset(asset, request); };
+    // Both forms, since relative addresses in the page and people who type it use either.
     if (asset.name == "index.html") {
       pages.Add("/ui", "the dashboard, for a browser", page);
       pages.Add("/ui/", "", page);

@@ -13,7 +13,7 @@
 
 namespace arion {
 
-// What the page is told of its server once; nothing of it is secret.
+// What the page is told of its server once; nothing of it is secret. main/ fills it at the start.
 struct UiFacts {
   // meta, replica.
   std::string role;
@@ -30,7 +30,10 @@ struct UiFacts {
 // One of the files: packed or not, or nothing if the browser has it already (304).
 HttpResponse AnswerAsset(const UiAsset& asset, const HttpRequest& request);
 
-// Adds /ui and a page for each file.
+// Adds /ui and a page for each file. To be called once, before the server listens; the assets
+// outlive it.
+//
+//   AddUi(pages, {.role = "meta", .cluster = "production", .address = "10.0.0.1:34601"});
 void AddUi(PageServer& pages, const UiFacts& facts);
 
 }  // namespace arion
