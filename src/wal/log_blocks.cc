@@ -1,3 +1,6 @@
+// A record goes into the last block of the queue while that is open and has room; else a block is
+// opened behind it, in the same file or in the next one. Positions, checksums and file headers are
+// planned here, ahead of the disk: the front of the queue is what the writer submits.
 // SPDX-License-Identifier: Apache-2.0
 #include "wal/log_blocks.h"
 
@@ -27,6 +30,7 @@ LogBlocks::LogBlocks(const PrivateLogOptions& options, const RecoveredLog& recov
     : pid_(options.pid),
       segment_bytes_max_(options.segment_bytes_max),
       capacity_bytes_(capacity_bytes) {
+  // The newest file there is. It is never written again: the first record starts the next one.
   plan_.name = {.index = recovered.next_index - 1, .start_offset = recovered.end_offset};
   plan_.max_decree = recovered.max_decree;
   plan_.max_ballot = recovered.max_ballot;

@@ -1,3 +1,6 @@
+// Files are kept oldest first, with consecutive indexes: a file is found by subtraction. The writer
+// adds on its strand, readers ask in the pool; each call holds the lock for a look-up, never for
+// the disk.
 // SPDX-License-Identifier: Apache-2.0
 #include "wal/log_catalog.h"
 

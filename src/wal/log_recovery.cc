@@ -116,6 +116,7 @@ class Recovery {
             absl::StrCat(PathOf(name), ": index or offsets beyond 2^62", kMoveItAway));
       logs_.push_back(std::move(file));
     }
+    // By index, not by name: as text log.10 comes before log.9.
     std::sort(logs_.begin(), logs_.end(),
               [](const File& a, const File& b) { return a.entry.name < b.entry.name; });
     RETURN_IF_ERROR(FindOwn());

@@ -1,3 +1,5 @@
+// Files go from the front only. So each need, and each reserve, is turned into the number of files
+// that it lets go, and the smallest counts.
 // SPDX-License-Identifier: Apache-2.0
 #include "wal/log_retention.h"
 
@@ -56,6 +58,8 @@ size_t CountDroppable(absl::Span<const LogFileEntry> files, const LogNeeds& need
                       const LogReserve& reserve, int64_t valid_start_offset, int64_t now_unix_s) {
   size_t n = CountThrough(files, needs.checkpoint - 1, valid_start_offset);
   n = std::min(n, FirstReserved(files, reserve, valid_start_offset, now_unix_s));
+  // What somebody needs is kept, but no more than is granted for it: beyond that it is taught by a
+  // checkpoint instead.
   const auto keep_for = [&](Decree last, const LogReserve& at_most) {
     n = std::min(n, std::max(CountThrough(files, last, valid_start_offset),
                              FirstReserved(files, at_most, valid_start_offset, now_unix_s)));

@@ -1,3 +1,7 @@
+// Three things go on beside each other. Appends fill blocks on the strand (log_blocks.h). One write
+// at a time is with the device. One job at a time is in the disk's pool, which names, grows, trims
+// and removes files (log_folder.h). Whatever ends calls Pump, which submits the front block as soon
+// as its file and its space are there.
 // SPDX-License-Identifier: Apache-2.0
 #include "wal/log_writer.h"
 
@@ -518,6 +522,7 @@ void LogWriter::Enqueue(Job job) {
 }
 
 void LogWriter::RunNextJob() {
+  // In order and never two: each job counts on what those before it did to the folder.
   if (job_running_ || jobs_.empty() || abandoned_) return;
   job_running_ = true;
   Job job = std::move(jobs_.front());

@@ -183,6 +183,7 @@ absl::StatusOr<std::unique_ptr<PrivateLog>> PrivateLog::Open(Environment& env, S
   summary->took = env.clock().Now() - begin;
   CHECK_GE(summary->took, absl::ZeroDuration());
   ReplayEstimate estimate;
+  // Only what the engine lacked: records that it has are read, but not applied.
   estimate.Learn({summary->bytes_above_applied, summary->mutations_above_applied}, summary->took);
   return std::make_unique<RecoveredPrivateLog>(env, std::move(strand), std::move(options),
                                                *recovered, estimate);

@@ -22,6 +22,7 @@ void UncommittedTail::Add(const MutationView& mutation, size_t file, uint64_t po
   if (decree <= std::max(committed_, applied_)) return;
   const Place place{file, position, mutation.size(), mutation.ballot()};
   if (const auto kept = places_.find(decree); kept != places_.end()) {
+    // Of equal ballots the later one, as everywhere.
     if (kept->second.ballot <= place.ballot) kept->second = place;
   } else if (free_place_) {
     free_place_.key() = decree;
