@@ -1,3 +1,6 @@
+// A round goes out at each interval, and earlier to tell a committed point that no mutation has
+// told. Answers are judged one by one: a lost one is asked for again once, and the next one lost,
+// or an error, is the verdict.
 // SPDX-License-Identifier: Apache-2.0
 #include "pacifica/group_check.h"
 

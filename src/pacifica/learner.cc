@@ -1,3 +1,7 @@
+// A session is a series of rounds: the learner asks for what follows its engine's decree, and takes
+// what the answer gives, a checkpoint, a piece of log, or LT_CACHE, which closes the gap. Then it
+// takes prepares, flushes, and reports that it has everything. At any time one thing is under way
+// at most: a round, a piece of work of the driver's, or the wait for the next try.
 // SPDX-License-Identifier: Apache-2.0
 #include "pacifica/learner.h"
 
@@ -159,6 +163,7 @@ void Learner::SendRound() {
   ++s_.counters.learn_rounds;
   asked_ = absl::StrCat(s_.primary.ToString(), " was asked for what follows decree ",
                         s_.last_applied.value());
+  // An answer to an earlier round carries another serial, and is passed over.
   round_serial_ = s_.next_serial++;
   LearnRequest request;
   request.pid = s_.options.pid;

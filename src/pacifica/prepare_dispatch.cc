@@ -1,3 +1,6 @@
+// Each prepare to each receiver is one entry until there is a verdict on it. Within its deadline it
+// is sent again after a refusal that passes and after a broken connection, and as a probe when the
+// receiver's oldest one stays unanswered.
 // SPDX-License-Identifier: Apache-2.0
 #include "pacifica/prepare_dispatch.h"
 

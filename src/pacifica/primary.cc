@@ -1,3 +1,7 @@
+// A client's write joins the last draft of the queue, or begins one. A draft becomes a mutation
+// when it may leave (StartQueued), and is then sent to everybody and appended to the own log in one
+// step (Propose). A decree commits when the own log and all that it awaits have it, in order
+// (TryCommit). Clients hear of it when the engine has applied it (OnApplied).
 // SPDX-License-Identifier: Apache-2.0
 #include "pacifica/primary.h"
 

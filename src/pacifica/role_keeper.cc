@@ -1,3 +1,5 @@
+// Each change of role takes the same steps in the same order: the judgement, the ballot, the end of
+// what the old role had begun, the new role, what belongs to it.
 // SPDX-License-Identifier: Apache-2.0
 #include "pacifica/role_keeper.h"
 

@@ -1,3 +1,5 @@
+// Every member is awaited until it has answered well, or the time for it is over. What has to
+// follow from an answer is a verdict; GroupAnswers carries it out.
 // SPDX-License-Identifier: Apache-2.0
 #include "pacifica/roll_call.h"
 

@@ -1,3 +1,6 @@
+// A prepare is appended to the own log at once, and answered when the log has it: until then its
+// token waits under its decree. What the primary calls committed is the goal; how far the list
+// commits towards it depends on what is logged.
 // SPDX-License-Identifier: Apache-2.0
 #include "pacifica/secondary.h"
 
