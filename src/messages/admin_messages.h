@@ -132,7 +132,9 @@ struct ProposedAction {
 // RPC_CM_PROPOSE_BALANCER: asks for changes of one partition's members.
 struct ProposeBalancerRequest {
   PartitionId pid;
+  // In the order in which they are to be done.
   std::vector<ProposedAction> actions;
+  // Also where a plan of the meta server's own is under way for the partition.
   std::optional<bool> force;
   // For information only.
   std::optional<int32_t> balance_type;
@@ -188,6 +190,7 @@ struct DddNode {
 // A partition without a primary.
 struct DddPartition {
   PartitionConfiguration config;
+  // Its secondaries, and the servers that left it last.
   std::vector<DddNode> dropped;
   // For a person.
   std::string reason;
@@ -358,10 +361,13 @@ struct BackupEntry {
 struct BackupPolicy {
   std::string policy_name;
   std::string backup_provider_type;
+  // As text.
   std::string backup_interval_seconds;
   std::set<int32_t> app_ids;
+  // How many backups are kept.
   int32_t backup_history_count_to_keep = 0;
   std::string start_time;
+  // Switched off.
   bool is_disable = false;
   template <class S, class V>
   static void Fields(S& s, V& v) {

@@ -196,18 +196,23 @@ struct IncrResponse {
 // What a value is tested for (CheckAndSetRequest::check_type).
 enum class CheckType : int32_t {
   kNoCheck = 0,
+  // There is no record; or it is there with an empty value. (Types 0 to 4 need no operand.)
   kNotExist,
   kNotExistOrEmpty,
+  // There is a record; or one with a value that is not empty.
   kExist,
   kNotEmpty,
+  // The value contains the operand, begins or ends with it.
   kMatchAnywhere,
   kMatchPrefix,
   kMatchPostfix,
+  // The value, compared with the operand as unsigned bytes.
   kBytesLess,
   kBytesLessOrEqual,
   kBytesEqual,
   kBytesGreaterOrEqual,
   kBytesGreater,
+  // The same as integers, read as IncrRequest reads them. What is no integer is kInvalidArgument.
   kIntLess,
   kIntLessOrEqual,
   kIntEqual,
@@ -223,6 +228,7 @@ struct CheckAndSetRequest {
   Blob check_operand;
   // False: the checked record is written.
   bool set_diff_sort_key = false;
+  // The record that is written, if set_diff_sort_key says that it is another.
   Blob set_sort_key;
   Blob set_value;
   int32_t set_expire_ts_seconds = 0;
@@ -240,6 +246,7 @@ struct CheckAndSetRequest {
 struct Mutate {
   static constexpr int32_t kPut = 0;
   static constexpr int32_t kDelete = 1;
+  // kPut or kDelete; any other is refused.
   int32_t operation = kPut;
   Blob sort_key;
   Blob value;
@@ -257,6 +264,7 @@ struct CheckAndMutateRequest {
   // A CheckType.
   int32_t check_type = 0;
   Blob check_operand;
+  // Made in this order. Not empty.
   std::vector<Mutate> mutate_list;
   bool return_check_value = false;
   template <class S, class V>
@@ -336,6 +344,7 @@ struct MultiGetResponse {
 };
 // BATCH_GET: records of one partition, of any hash keys.
 struct BatchGetRequest {
+  // Not empty. What is not there is left out of the answer.
   std::vector<FullKey> keys;
   template <class S, class V>
   static void Fields(S& s, V& v) {

@@ -12,25 +12,40 @@ namespace arion {
 // What a server is in a partition. kPotentialSecondary is a learner.
 enum class PartitionStatus : int32_t {
   kInvalid = 0,
+  // It serves nobody: between two roles, or removed.
   kInactive = 1,
+  // It has failed, and will be closed.
   kError = 2,
+  // A member: it orders writes and serves reads.
   kPrimary = 3,
+  // A member: it logs what the primary orders.
   kSecondary = 4,
+  // A learner: on its way to become a secondary.
   kPotentialSecondary = 5,
+  // Of Pegasus' splits; Arion has none.
   kSplit = 6,
 };
 // The kinds of changes of a configuration: what a primary asks the meta server for, and what that
 // proposes to servers. kDropPartition and kRegisterChild are Pegasus'; Arion's servers use neither.
 enum class ConfigType : int32_t {
   kInvalid = 0,
+  // A partition without any member gets a primary.
   kAssignPrimary = 1,
+  // A secondary takes office, where there is no primary.
   kUpgradeToPrimary = 2,
+  // A proposal alone: the primary is to teach a new member.
   kAddSecondary = 3,
+  // A learner has everything and becomes a secondary.
   kUpgradeToSecondary = 4,
+  // The primary leaves office and stays a member.
   kDowngradeToSecondary = 5,
+  // A member leaves: it failed, is silent, or lacks something.
   kDowngradeToInactive = 6,
+  // A member leaves because it is not needed.
   kRemove = 7,
+  // As kAddSecondary, also beyond the table's replica count: another copy is removed after.
   kAddSecondaryForLoadBalance = 8,
+  // The same members under the next ballot.
   kPrimaryForceUpdateBallot = 9,
   kDropPartition = 10,
   kRegisterChild = 11,

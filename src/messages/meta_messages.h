@@ -31,7 +31,9 @@ inline constexpr int64_t kCapsTellsDurability = 2;
 struct BeaconMessage {
   // Opaque to the meta server, echoed.
   int64_t time = 0;
+  // The sender, a replica server.
   Endpoint from_node;
+  // The meta server as the sender addressed it; it comes back as this_node.
   Endpoint to_node;
   // Milliseconds, wall clock, of the process's start. A larger one says: restarted.
   std::optional<int64_t> start_time;
@@ -61,6 +63,7 @@ struct BeaconMessage {
 struct BeaconAck {
   int64_t time = 0;
   Endpoint this_node;
+  // The meta server that leads.
   Endpoint primary_node;
   // Whether the answering meta server leads; if not, primary_node is the one that does.
   bool is_master = false;
@@ -132,8 +135,10 @@ struct ReplicaInfo {
   PartitionStatus status = PartitionStatus::kInvalid;
   Decree last_committed_decree;
   Decree last_prepared_decree;
+  // Of the newest checkpoint.
   Decree last_durable_decree;
   std::string app_type;
+  // Of the data directory where it lies.
   std::string disk_tag;
   // A ManualCompactStatus.
   std::optional<int32_t> manual_compact_status;
@@ -314,7 +319,7 @@ struct TableChangedRequest {
   }
   bool operator==(const TableChangedRequest&) const = default;
 };
-// kOk: the server has it, and will act on it.
+// kOk: all replicas of the table on that server have heard.
 struct TableChangedResponse {
   ErrorCode err = ErrorCode::kOk;
   template <class S, class V>
@@ -382,6 +387,7 @@ struct CreateAppRequest {
 // `appid`: the new table's, or that of the one that was there already.
 struct CreateAppResponse {
   ErrorCode err = ErrorCode::kOk;
+  // The table's id, which names its partitions from now on.
   int32_t appid = 0;
   template <class S, class V>
   static void Fields(S& s, V& v) {
@@ -423,6 +429,8 @@ struct DropAppResponse {
 struct ListAppsRequest {
   // kInvalid: all.
   AppStatus status = AppStatus::kInvalid;
+  // How the pattern is meant: 1 all, 2 exact, 3 anywhere, 4 prefix, 5 postfix (match_type). It
+  // counts only if both are set.
   std::optional<std::string> app_name_pattern;
   std::optional<int32_t> match_type;
   template <class S, class V>
@@ -435,6 +443,7 @@ struct ListAppsRequest {
 struct ListAppsResponse {
   ErrorCode err = ErrorCode::kOk;
   std::vector<AppInfo> infos;
+  // For a person, of an error.
   std::optional<std::string> hint_message;
   template <class S, class V>
   static void Fields(S& s, V& v) {

@@ -24,9 +24,12 @@ inline constexpr char kRpcCopyFile[] = "RPC_NFS_COPY";
 // How far a learner is (pacifica/PROTOCOL.md 9.1).
 enum class LearnerStatus : int32_t {
   kInvalid = 0,
+  // It asks round by round for what it lacks, and takes no prepares.
   kWithoutPrepare = 1,
   kWithPrepareTransient = 2,
+  // It takes prepares, and flushes what its log does not hold.
   kWithPrepare = 3,
+  // Everything would survive a crash; the primary may make it a secondary.
   kSucceeded = 4,
   kFailed = 5,
 };
@@ -218,6 +221,7 @@ struct LearnResponse {
   // The primary, and the directory that `files` are relative to.
   Endpoint learnee;
   std::string base_local_dir;
+  // The tag of the primary's disk, for information.
   std::optional<std::string> replica_disk_tag;
   std::optional<HostPort> hp_learnee;
   // Arion's, with kCache: all from prepare_start_decree on is prepared after this answer. An older

@@ -80,6 +80,7 @@ struct QueryDecreeRequest {
 };
 struct QueryDecreeResponse {
   ErrorCode err = ErrorCode::kOk;
+  // The last committed one; 0: it is a learner.
   Decree last_decree;
   template <class S, class V>
   static void Fields(S& s, V& v) {
@@ -146,6 +147,7 @@ struct QueryDiskInfoRequest {
 struct DiskInfo {
   std::string tag;
   std::string full_dir;
+  // In MiB, as disk_available_mb.
   int64_t disk_capacity_mb = 0;
   int64_t disk_available_mb = 0;
   // By table.
@@ -161,6 +163,7 @@ struct DiskInfo {
 // A row for each data directory that can be read.
 struct QueryDiskInfoResponse {
   ErrorCode err = ErrorCode::kOk;
+  // Of all data directories, in MiB.
   int64_t total_capacity_mb = 0;
   int64_t total_available_mb = 0;
   std::vector<DiskInfo> disk_infos;
@@ -189,6 +192,7 @@ struct DetectHotkeyRequest {
 // Of kQuery: the key, once one is found.
 struct DetectHotkeyResponse {
   ErrorCode err = ErrorCode::kOk;
+  // For a person.
   std::optional<std::string> err_hint;
   // Escaped.
   std::optional<std::string> hotkey_result;
