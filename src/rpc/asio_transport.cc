@@ -1,3 +1,7 @@
+// The hub is what all connections share. Connections live on their loops, in sets that only those
+// loops touch; the map of opened ones, by peer and lane, and the pauses after failed connects are
+// under a lock, because any thread calls. A call is registered, then queued; whatever ends first,
+// its answer, its deadline or its connection, finds it among the pending ones.
 // SPDX-License-Identifier: Apache-2.0
 #include "rpc/asio_transport.h"
 
@@ -95,6 +99,7 @@ class AsioTransport::Hub : public ConnectionHost, public std::enable_shared_from
   };
   using PeerLane = std::pair<Endpoint, Lane>;
 
+  // The open connection, or a new one that is just being opened. nullptr: a pause, or the end.
   std::shared_ptr<AsioConnection> OutgoingTo(Endpoint to, Lane lane);
   Frame RequestFrame(uint64_t id, const OutboundRequest& request) const;
   absl::Status Bind(uint16_t port);
@@ -143,6 +148,7 @@ AsioTransport::Hub::Hub(EventLoops* loops, AsioTransportOptions options)
 }
 
 void AsioTransport::Hub::SetHandler(RequestHandler handler) {
+  // Requests read the pointer without a lock, so it changes once only, from nothing to the handler.
   CHECK(owned_handler_ == nullptr) << "one handler, set once";
   owned_handler_ = std::make_unique<RequestHandler>(std::move(handler));
   handler_.store(owned_handler_.get(), std::memory_order_release);
@@ -181,6 +187,7 @@ absl::Status AsioTransport::Hub::Bind(uint16_t port) {
   if (!error) beacons.non_blocking(true, error);
   if (error) return AddressInUse(port, error);
 
+  // Only when both are bound: a failed attempt leaves nothing behind.
   acceptor_ = std::move(acceptor);
   beacons_ = std::make_shared<BeaconSocket>(shared_from_this(), context, std::move(beacons));
   Endpoint local = local_;
@@ -259,12 +266,14 @@ void AsioTransport::Hub::PauseAccepting(std::string_view why) {
 
 std::shared_ptr<AsioConnection> AsioTransport::Hub::OutgoingTo(Endpoint to, Lane lane) {
   const MutexLock lock(mutex_);
+  // Under the lock that Stop takes: no connection begins after it.
   if (stopping_ || !to.IsValid()) return nullptr;
   std::shared_ptr<AsioConnection>& connection = outgoing_[{to, lane}];
   if (connection != nullptr && !connection->closed()) return connection;
   auto pause = pauses_.find(to);
   // Calls to a dead peer fail at once meanwhile, instead of each waiting for a connect of its own.
   if (pause != pauses_.end() && PosixClock().Now() < pause->second.until) {
+    // The look-up has made an empty entry.
     if (connection == nullptr) outgoing_.erase({to, lane});
     return nullptr;
   }
@@ -321,6 +330,7 @@ void AsioTransport::Hub::Started(const std::shared_ptr<AsioConnection>& connecti
   LoopState& state = *loop_states_[connection->loop()];
   state.SetOf(*connection).insert(connection);
   if (connection->outgoing()) stats_.connections.Add(1);  // accepted ones are counted already
+  // An idle loop ticks twice a second, which is too seldom for a call's timeout.
   if (!state.ticking() || connection->outgoing()) ScheduleTick(connection->loop());
 }
 
@@ -336,6 +346,7 @@ void AsioTransport::Hub::Closed(const std::shared_ptr<AsioConnection>& connectio
 
 void AsioTransport::Hub::Connected(Endpoint peer) {
   const MutexLock lock(mutex_);
+  // The peer is there: the next failure begins with the shortest pause again.
   pauses_.erase(peer);
 }
 
@@ -391,6 +402,8 @@ void AsioTransport::Hub::Stop() {
     const MutexLock lock(mutex_);
     if (stopping_.exchange(true)) return;
   }
+  // On the loops themselves: nobody else may touch sockets and sets. It waits, so that no callback
+  // of a connection comes after Stop.
   loops_->RunOnEach([this](int loop) {
     LoopState& state = *loop_states_[loop];
     state.tick.cancel();

@@ -42,6 +42,8 @@ void BeaconSocket::Handle(std::string_view datagram) {
     return;
   }
   const RequestHandler* handler = host->handler();
+  // Nothing but beacons comes by UDP, where anybody can name any sender: what is more than a beacon
+  // needs a connection.
   if (!frame.is_request || frame.header.name != kRpcBeacon || !frame.header.from.IsValid() ||
       handler == nullptr) {
     return;

@@ -54,6 +54,8 @@ void EncodedRows::Add(std::string_view key, std::string_view value,
 }
 
 void EncodedRows::Reverse() {
+  // Row by row into a second string: rows differ in length, so they can't change places where they
+  // are.
   std::string reversed;
   reversed.reserve(bytes_.size());
   reversed.append(bytes_, 0, kRowsAt);

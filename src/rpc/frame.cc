@@ -129,6 +129,7 @@ bool ReadMessageBegin(ByteReader* in, MessageBegin* begin, size_t name_bytes_max
     begin->type = static_cast<uint8_t>(first);
     name_bytes = in->Big<uint32_t>();
   }
+  // The length is judged before the bytes are taken.
   if (name_bytes > name_bytes_max) return false;
   begin->name = in->Bytes(name_bytes);
   if (!strict) begin->type = in->Big<uint8_t>();
@@ -183,6 +184,7 @@ void FrameParser::Rest(std::string* spare) {
   buffer_.assign(large, begin_, used);
   begin_ = 0;
   end_ = used;
+  // The thread keeps one buffer for all its connections: the larger, within limits.
   if (large.size() > spare->size() && large.size() <= kKeptBytes) *spare = std::move(large);
 }
 
@@ -219,6 +221,7 @@ FrameParser::Result FrameParser::CheckLength(uint64_t frame_bytes) {
 void FrameParser::Consume(size_t n) {
   begin_ += n;
   frame_bytes_ = 0;
+  // A single large frame must not leave its memory with the connection for ever.
   if (begin_ == end_ && buffer_.size() > kKeptBytes) {
     buffer_ = {};
     begin_ = end_ = 0;
@@ -228,6 +231,7 @@ void FrameParser::Consume(size_t n) {
 FrameParser::Result FrameParser::Next(Frame* frame) {
   if (!error_.empty()) return Result::kBroken;
   if (!framing_known_) {
+    // A connection keeps the protocol it began with.
     std::string_view start = Buffered().substr(0, 4);
     if (start.size() < 4) return Result::kNeedMore;
     if (IsHttpMethod(start)) return Result::kHttp;
@@ -331,6 +335,8 @@ FrameParser::Result FrameParser::NextRdsn(Frame* frame) {
   std::string_view bytes = Buffered();
   if (bytes.size() < kRdsnHeaderBytes) return Result::kNeedMore;
   const char* head = bytes.data();
+  // The header is looked at again with each part of a long frame that comes; its checksum only
+  // once.
   if (frame_bytes_ == 0) {  // once a frame
     if (bytes.substr(0, 4) != kRdsnMagic) return Broken("no RDSN where a frame should begin");
     if (!HeaderCrcMatches(bytes.substr(0, kRdsnHeaderBytes)))
@@ -349,6 +355,7 @@ FrameParser::Result FrameParser::NextRdsn(Frame* frame) {
   frame->trace_id = LoadLittle<uint64_t>(head + kTraceIdAt);
   frame->context = LoadLittle<uint64_t>(head + kContextAt);
   frame->is_request = (frame->context & kRdsnRequest) != 0;
+  // Another format is answered rather than refused: the frame's end is known.
   frame->payload_readable = (frame->context & kRdsnFormatMask) == kRdsnThriftBinary;
   header.framing = Framing::kRdsn;
   header.name = FixedName(head + kNameAt);
@@ -391,6 +398,7 @@ std::string ThriftReplyHeader(const Frame& request, ErrorCode error, size_t body
   std::string out;
   out.reserve(4 + 4 + error_name.size() + 12 + request.header.name.size() + 4 +
               (error == ErrorCode::kOk ? body_bytes : 0));
+  // The total length stands first and is known last.
   out.append(4, '\0');
   AppendBig<uint32_t>(static_cast<uint32_t>(error_name.size()), &out);
   out.append(error_name);

@@ -34,6 +34,8 @@ void OlderServers::Introduce(Endpoint server) {
 }
 
 bool OlderServers::Knows(Endpoint server) const {
+  // First, and without the lock: in a cluster without older servers this is asked for nothing
+  // (older_servers/O1).
   if (!are_let_in()) return false;
   const MutexLock lock(mutex_);
   return meta_servers_.contains(server) || named_.contains(server);
@@ -65,6 +67,7 @@ void OlderServers::NoteStranger() {
     // Set under the lock, so that of many loops only one asks.
     next_ask_ = now + kStrangerPause;
   }
+  // Without the lock: it may call back into this object.
   ask_();
 }
 

@@ -8,6 +8,7 @@ constexpr std::string_view kAck = "_ACK";
 
 // A name with _ACK, cut to what fits the header's field.
 bool IsAckOf(std::string_view ack, std::string_view name) {
+  // A name of 44 to 47 bytes leaves no room for all of _ACK: whoever answers cuts it off.
   constexpr size_t kNameBytesMax = 47;
   name = name.substr(0, kNameBytesMax);
   return ack.starts_with(name) &&

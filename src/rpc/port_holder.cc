@@ -54,6 +54,7 @@ std::string ProcessWithSocket(const std::string& inode) {
     if (!std::all_of(pid.begin(), pid.end(), [](unsigned char c) { return std::isdigit(c); }))
       continue;
     for (const auto& fd : std::filesystem::directory_iterator(process.path() / "fd", ignored)) {
+      // Each socket of a process is a link "socket:[inode]" among its descriptors.
       if (std::filesystem::read_symlink(fd.path(), ignored) != wanted) continue;
       std::ifstream comm(process.path() / "comm");
       std::string name;

@@ -25,6 +25,7 @@ using wire::Writer;
 
 template <class T>
 std::string NameOf() {
+  // The struct's own name, for people who read the error.
   int status = 0;
   char* text = abi::__cxa_demangle(typeid(T).name(), nullptr, nullptr, &status);
   std::string name = status == 0 ? text : typeid(T).name();
@@ -50,6 +51,7 @@ std::string EncodeWrapped(const T& value, PeerGeneration generation, int16_t fie
 template <class T>
 absl::StatusOr<T> DecodeWrapped(std::string_view bytes, HostPortTwins twins) {
   try {
+    // Exceptions end here: libthrift throws, and nothing above this file knows it.
     return Reader(bytes, twins).Wrapped<T>();
   } catch (const TException& error) {
     return Undecodable<T>(error);
