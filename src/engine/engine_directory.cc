@@ -1,3 +1,6 @@
+// A checkpoint, and a content that is to be installed, come to be under names that count for
+// nothing (checkpoint.tmp, install.tmp). They are synced, renamed, and their directory is synced:
+// so a crash finds each whole or not at all. Prepare takes away what a crash left of a checkpoint.
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/engine_directory.h"
 

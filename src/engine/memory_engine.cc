@@ -1,3 +1,6 @@
+// All records are in one ordered map. A flush encodes the whole of it and replaces the records
+// file; a checkpoint is another such file. That is slow for much data, but simulated servers hold
+// little.
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/memory_engine.h"
 
@@ -235,6 +238,7 @@ class MemoryEngine : public Engine {
     if (records_.by_key.use_count() > 1)
       records_.by_key = std::make_shared<RecordMap>(*records_.by_key);
     RecordMap& by_key = *records_.by_key;
+    // One that expires might be gone by itself before anybody compares.
     const auto stays = [](const auto& entry) { return entry.second.expire_ts == 0; };
     auto it = std::find_if(by_key.lower_bound(from), by_key.end(), stays);
     if (it == by_key.end()) it = std::find_if(by_key.begin(), by_key.end(), stays);

@@ -35,6 +35,7 @@ absl::Status FromRocksdb(const rocksdb::Status& status, std::string_view step) {
   // Files of another user, a file system that is read-only.
   if (WantIn(text) == Want::kPermission) return absl::PermissionDeniedError(text);
   if (MayPass(status, text)) return absl::ResourceExhaustedError(text);
+  // Our own words (FileSystem::Lock): another process has it open, and nothing is damaged.
   if (absl::StrContains(text, "is locked by process")) {
     return absl::FailedPreconditionError(text);
   }

@@ -1,3 +1,8 @@
+// RocksDB's write-ahead log is off: the private log takes its place. So what counts is which decree
+// has reached table files, and that the decree travels in the same batch as the data. Three numbers
+// are kept outside RocksDB: last_applied_, which Write advances; last_flushed_, read back from the
+// tables after each flush; the newest checkpoint, which EngineDirectory knows. The watcher hears of
+// RocksDB's own flushes and errors on its threads.
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/rocksdb_engine.h"
 
@@ -353,6 +358,7 @@ class RocksdbEngine : public Engine {
   absl::Status AwaitFlushed(Decree target) {
     constexpr std::chrono::seconds kAgain(1);
     constexpr int kTries = 300;
+    // Woken by the watcher, and looked at again each second in any case.
     const auto is_over = [&] {
       return last_flushed() >= target || watcher_->lacks_space || watcher_->failed;
     };
@@ -364,6 +370,7 @@ class RocksdbEngine : public Engine {
     if (last_flushed() >= target) return absl::OkStatus();
     const std::string text =
         absl::StrCat("flush ", directory_.path(), ": did not reach decree ", target.value());
+    // The caller may ask again; otherwise nothing will make it durable.
     if (watcher_->lacks_space) return absl::ResourceExhaustedError(text);
     return absl::DataLossError(text);
   }
@@ -459,6 +466,7 @@ absl::StatusOr<std::unique_ptr<Engine>> RocksdbEngineFactory::Open(
   const std::shared_ptr<Shared::Limited> limited = shared_->NewLimited();
   auto engine = std::make_unique<RocksdbEngine>(environment_.files(), data_directory, options_,
                                                 expiry, limited);
+  // From here until it is open compactions of the disk give way: a recovery waits for it.
   const DiskThreads::Opening opening(*disk.env);
   RETURN_IF_ERROR(engine->Open(std::move(options)));
   limited->SetOpenFilesMax(shared_->open_files_max.load());  // it may be another by now

@@ -1,3 +1,7 @@
+// RocksDB's calls become the environment's, one by one. What differs is what it hears of failures:
+// an AppendedFile swallows the first error and everything after it, and gives it back from Sync and
+// Close (the header says why). What is written back while a table grows goes in pieces, with rests
+// between.
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/rocksdb_file_system.h"
 

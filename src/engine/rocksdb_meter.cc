@@ -41,6 +41,7 @@ constexpr auto kKept = [] {
 
 }  // namespace
 
+// Shared by the meter and by what RocksDB holds of it, because either may end first.
 struct RocksdbMeter::Book {
   std::array<std::atomic<uint64_t>, kEngineCounts> values{};
   void Add(EngineCount what, uint64_t n = 1) {

@@ -1,3 +1,5 @@
+// Names and values that Pegasus 2.1 to 2.5 must find again stand beside those that are our choice.
+// What a database's own OPTIONS file decides is taken over last, by AdoptStoredOptions.
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/rocksdb_options.h"
 
@@ -148,11 +150,13 @@ void RocksdbEngineFactory::Shared::SetOpenFilesMax(int max) {
 rocksdb::DBOptions MakeDbOptions(const RocksdbEngineOptions& options,
                                  const RocksdbEngineFactory::Shared& shared) {
   rocksdb::DBOptions db;
+  // engine/E1: data and decree are flushed together or not at all.
   db.atomic_flush = true;
   // A destructor must not write: what survives is decided by Flush and Close alone.
   db.avoid_flush_during_shutdown = true;
   db.write_buffer_manager = shared.write_buffers;
   db.max_background_jobs = options.background_jobs;
+  // A table is written back as it grows, so that its sync finds little left.
   db.bytes_per_sync = 1 << 20;
   db.max_open_files = shared.open_files_max.load();
   // Each shard keeps one table at least: with RocksDB's 64 a database would keep as many.
@@ -160,6 +164,7 @@ rocksdb::DBOptions MakeDbOptions(const RocksdbEngineOptions& options,
   // One thread writes at a time: nothing to hand over, nobody to yield to.
   db.enable_write_thread_adaptive_yield = false;
   db.allow_concurrent_memtable_write = false;
+  // RocksDB would log and store figures that displays read elsewhere (rocksdb_meter.h).
   db.stats_dump_period_sec = 0;
   db.stats_persist_period_sec = 0;
   return db;
@@ -170,6 +175,7 @@ rocksdb::ColumnFamilyOptions MakeDataOptions(const RocksdbEngineOptions& options
                                              std::shared_ptr<ExpiryRule> expiry) {
   rocksdb::ColumnFamilyOptions family;
   rocksdb::BlockBasedTableOptions table = MakeTableOptions(shared);
+  // Full filters of 10 bits a key, as older versions write and read them.
   table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10, false));
   family.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
   family.prefix_extractor = std::make_shared<HashKeyTransform>();

@@ -1,3 +1,5 @@
+// Each disk has a pool of its own for each priority. A thread takes the oldest job, unless the pool
+// gives way to an opening; a job that has waited for long runs in any case.
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/rocksdb_threads.h"
 

@@ -34,12 +34,14 @@ class RocksdbIterator : public RecordIterator {
         direction_(direction),
         lower_(ToSlice(range_.first)),
         upper_(ToSlice(range_.end)) {
+    // No iterator is made, and the walk is over before it began.
     if (range_.IsEmpty()) return;
     rocksdb::ReadOptions options;
     options.snapshot = snapshot;
     options.fill_cache = caching == Caching::kKeep;
     // A record without a key carries the decree (Apply); it is before every other.
     if (range_.first.empty()) range_.first.assign(1, '\0'), lower_ = ToSlice(range_.first);
+    // RocksDB keeps pointers to the bounds: they are members, and the iterator goes first.
     options.iterate_lower_bound = &lower_;
     if (!range_.end.empty()) options.iterate_upper_bound = &upper_;
     options.total_order_seek = direction == Direction::kBackward || !IsOfOneHashKey(range_);
