@@ -1,3 +1,6 @@
+// A request comes on a connection's loop, is counted, and goes to the pool, where its page makes
+// the answer. The book of pages is written before the first request and only read afterwards, so it
+// needs no lock.
 // SPDX-License-Identifier: Apache-2.0
 #include "http/page_server.h"
 
@@ -61,6 +64,7 @@ class PageServer::Book : public std::enable_shared_from_this<PageServer::Book> {
     if (changes && refuse_) {
       if (auto refusal = refuse_(request)) return *std::move(refusal);
     }
+    // A page of our own may be called "/", too; else the list is.
     if (found != pages_.end()) return found->second.page(request);
     if (request.path == "/") return {.body = List()};
     constexpr size_t kShownBytesMax = 200;

@@ -1,3 +1,6 @@
+// libhttp-parser calls back as it meets the parts of a request, in pieces of any size; State
+// gathers them. The first thing that is wrong decides what is answered: a callback that returns
+// other than 0 ends the parse.
 // SPDX-License-Identifier: Apache-2.0
 #include "http/request_parser.h"
 
@@ -84,6 +87,7 @@ struct HttpRequestParser::State {
   static State* Of(http_parser* parser) { return static_cast<State*>(parser->data); }
 
   int Bad(int status, std::string reason) {
+    // The first reason counts: errors that follow are only its consequence.
     if (bad_status == 0) {
       bad_status = status;
       bad_reason = std::move(reason);
