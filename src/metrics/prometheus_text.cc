@@ -1,3 +1,4 @@
+// prometheus-cpp writes the text; here its structs are filled from a reading.
 // SPDX-License-Identifier: Apache-2.0
 #include "metrics/prometheus_text.h"
 
