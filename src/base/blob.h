@@ -1,5 +1,7 @@
-// Blob: bytes that the wire announces as a struct but writes as length + bytes
-// (rpc/PROTOCOL.md 3.3).
+// Blob: bytes that the wire announces as a struct but writes as length + bytes (rpc/PROTOCOL.md
+// 3.3).
+//
+// Threads   A plain value.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -56,6 +56,7 @@ struct ZeroShift {
   ZeroShift() {
     std::array<uint32_t, 32> bits;
     for (size_t bit = 0; bit < 32; ++bit) {
+      // A checksum is a sum of its bits: what becomes of each bit gives all.
       uint32_t crc = 1u << bit;
       for (size_t i = 0; i < kBytes; ++i) crc = kCrc32cTables[0][crc & 255] ^ (crc >> 8);
       bits[bit] = crc;
@@ -122,6 +123,7 @@ Crc32cFunction ChooseCrc32c() {
 uint32_t Crc32c(std::string_view bytes, uint32_t previous) {
   // Asked of the CPU once: builds run on machines of any age.
   static const Crc32cFunction function = ChooseCrc32c();
+  // Inverted at both ends, so that zeros at the beginning count and a checksum can be continued.
   return ~function(bytes, ~previous);
 }
 

@@ -1,4 +1,5 @@
-// Checksums of the formats.
+// Checksums of the formats, and the hash that spreads keys over partitions. They find accidents,
+// not forgers.
 //
 // Threads   Thread-safe.
 // SPDX-License-Identifier: Apache-2.0

@@ -27,6 +27,7 @@ std::optional<Endpoint> Endpoint::Parse(std::string_view text) {
   if (colon == std::string_view::npos) return std::nullopt;
   std::string_view host = text.substr(0, colon);
   const std::string_view port_text = text.substr(colon + 1);
+  // The only name that needs no resolver.
   if (host == "localhost") host = "127.0.0.1";
 
   uint32_t port = 0;

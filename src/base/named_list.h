@@ -1,4 +1,7 @@
-// NamedList: the first of many, for a sentence: "127.0.0.1:34801, 127.0.0.1:34802 and 4 more".
+// NamedList: the first of many, for a sentence: "127.0.0.1:34801, 127.0.0.1:34802 and 4 more". So a
+// message stays readable, and a log line bounded, however many there are.
+//
+// Threads   Pure.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

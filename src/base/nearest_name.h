@@ -1,4 +1,7 @@
-// NearestName: what a mistyped name was probably meant to be, for "did you mean".
+// NearestName: what a mistyped name was probably meant to be, for "did you mean". Configuration
+// keys, flags and shell commands ask it.
+//
+// Threads   Pure.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

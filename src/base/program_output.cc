@@ -62,6 +62,8 @@ absl::Status WriteOutputFile(const std::string& path, std::string_view text) {
   const bool is_written =
       fwrite(text.data(), 1, text.size(), file) == text.size() && fflush(file) == 0;
   const int error = errno;
+  // Closed in any case; its error counts as well, since file systems may report there what they
+  // lost.
   const bool is_closed = fclose(file) == 0;
   if (!is_written || !is_closed) return CantWrite(path, is_written ? errno : error);
   return absl::OkStatus();

@@ -22,6 +22,7 @@
 
 namespace arion {
 
+// Both are views of the same bytes; nothing is copied.
 inline absl::string_view Text(std::string_view text) { return {text.data(), text.size()}; }
 inline std::string_view View(absl::string_view text) { return {text.data(), text.size()}; }
 

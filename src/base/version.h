@@ -1,4 +1,7 @@
-// Which Arion this is; the commit is put in by CMake when it configures.
+// Which Arion this is; the commit is put in by CMake when it configures, so a build from a changed
+// tree may name the commit before. Shown by --version, pages and metrics.
+//
+// Threads   Constants.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
