@@ -35,8 +35,8 @@ std::optional<WriteCode> CodeOf(std::string_view name) {
 }  // namespace
 
 // Walks the descriptors once and adds up the data's lengths, and only then looks whether they fit:
-// a prepare or a log block is judged without touching its data. The view is changed only when all
-// of it is sound.
+// a prepare or a log block is judged without touching its data. *bytes moves on only when all of it
+// is sound.
 absl::Status TakeMutationView(std::string_view* bytes, MutationView* view) {
   const char* const raw = bytes->data();
   const size_t size = bytes->size();

@@ -17,7 +17,7 @@ Page MetricsPage(const MetricRegistry& registry, ServerIdentity identity, const 
           before_reading = std::move(before_reading)](const HttpRequest& request) -> HttpResponse {
     if (before_reading) before_reading();
     const std::string_view accept = request.Header("accept");
-    // Pegasus' tools send no Accept header; Prometheus and browsers do.
+    // Whoever sends no Accept header is taken for one of Pegasus' tools.
     const bool is_text = !accept.empty() && accept.find("json") == std::string_view::npos;
     const bool by_partition =
         !is_text || std::find(request.arguments.begin(), request.arguments.end(),

@@ -97,9 +97,9 @@ CollectionInput SharedLogCollector::InputOf(Replicas replicas) const {
 }
 
 void SharedLogCollector::AddMissing(CollectionInput* input) {
-  // The last file's map has every replica of the log.
   const bool is_late = env_.clock().Now() - began_ >= options_.missing_wait_max;
   std::set<PartitionId> missing;
+  // The last file's map has every replica of the log.
   if (!files_.empty())
     for (const auto& [pid, max] : files_.back().max)
       if (!input->loaded.contains(pid) && !input->unopened.contains(pid) &&

@@ -1,5 +1,5 @@
-// The fields before and after the rows are taken from EncodeWrapped of the answer without rows; the
-// rows stand between, each encoded as it came. So the bytes cannot differ from the codec's.
+// The fields before and after the rows are taken from EncodeWrapped of the answer without rows.
+// Between them stand the rows, which alone are encoded by hand, each as it is found.
 // SPDX-License-Identifier: Apache-2.0
 #include "rpc/encoded_rows.h"
 
