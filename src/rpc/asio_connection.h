@@ -124,7 +124,8 @@ class AsioConnection : public ByteStream, public std::enable_shared_from_this<As
   void Close(std::string_view why);
 
  private:
-  // Counts a request as unanswered until its responder is used or dropped.
+  // Counts a request as unanswered until its responder is used or dropped: the responder owns it.
+  // It holds the connection weakly, which may close before.
   struct Unanswered {
     Unanswered(std::weak_ptr<AsioConnection> c, size_t b) : connection(std::move(c)), bytes(b) {}
     // What was moved from counts nothing.
@@ -199,9 +200,13 @@ class AsioConnection : public ByteStream, public std::enable_shared_from_this<As
   Endpoint peer_;
   const Lane lane_ = Lane::kData;
   const bool outgoing_ = false;
+  // Of an opened connection true; of an accepted one from the first request that names a server. It
+  // may have more queued then.
   std::atomic<bool> peer_is_server_ = false;
   // Set with mutex_ held.
   std::atomic<bool> closed_ = false;
+  // Bytes in the outbox and in writing_; of requests taken and not answered; and how many these
+  // are.
   std::atomic<size_t> queued_bytes_ = 0;
   std::atomic<size_t> unanswered_bytes_ = 0;
   std::atomic<size_t> unanswered_requests_ = 0;
@@ -227,6 +232,7 @@ class AsioConnection : public ByteStream, public std::enable_shared_from_this<As
   // In the first piece, if that is bytes.
   size_t piece_offset_ ABSL_GUARDED_BY(write_mutex_) = 0;
 
+  // From the connect's success on; before that everything waits in the outbox.
   std::atomic<bool> established_ = false;
   // A session or our last words wait for it.
   std::atomic<bool> tell_when_written_ = false;
@@ -244,7 +250,9 @@ class AsioConnection : public ByteStream, public std::enable_shared_from_this<As
   bool session_paused_ = false;
   // Runs once everything is written.
   Task session_sent_;
+  // Of the read under way: as much as its buffer takes.
   size_t room_bytes_ = 0;
+  // When the connect began, of an opened one.
   Instant started_;
   // Of a session.
   Instant last_heard_;

@@ -71,7 +71,8 @@ struct AsioTransportOptions {
   absl::Duration reconnect_pause_max = absl::Seconds(1);
 };
 
-// Figures of one transport. Counters are since its start. Thread-safe.
+// Figures of one transport, which owns them; the exposition reads them. Counters are since its
+// start. Thread-safe.
 struct TransportStats {
   // Open now, both ways.
   Gauge connections;
@@ -87,6 +88,7 @@ struct TransportStats {
   Counter accept_stops;
   // Connections.
   Counter accepted;
+  // All that came over TCP, headers included; sent_bytes likewise.
   Counter received_bytes;
   Counter sent_bytes;
   // Connections closed because what came was no frame, or half a one for long, or half a one where

@@ -16,8 +16,8 @@
 
 namespace arion {
 
-// When a call is answered it is not taken out. It is forgotten when its queue comes to it, at its
-// timeout at the latest.
+// One for a connection that was opened. When a call is answered it is not taken out. It is
+// forgotten when its queue comes to it, at its timeout at the latest.
 //
 //   deadlines.Add(call, timeout, clock.Now());
 //   for (uint64_t call : deadlines.TakeDue(clock.Now(), is_over)) ...

@@ -26,7 +26,8 @@
 
 namespace arion {
 
-// Sizes of headers, and the bounds of what stands in them.
+// Sizes of headers, and the bounds of what stands in them. A request's name must fit the RDSN
+// header's field of 48 bytes with its end; a meta struct is a few fields.
 constexpr size_t kRdsnHeaderBytes = 192;
 constexpr size_t kThriftV0HeaderBytes = 48;
 constexpr size_t kThriftV1HeaderBytes = 16;
@@ -36,7 +37,8 @@ constexpr size_t kThriftMetaBytesMax = 64 << 10;
 constexpr uint64_t kStrangerFrameBytesMax = uint64_t{64} << 20;
 constexpr uint64_t kServerFrameBytesMax = uint64_t{512} << 20;
 
-// Context bits of an RDSN header.
+// Context bits of an RDSN header. The first two say what kind of message it is; the others are the
+// sender's wishes and abilities.
 constexpr uint64_t kRdsnRequest = 1 << 0;
 constexpr uint64_t kRdsnForwarded = 1 << 1;
 // Payload format 1 in bits 6-9.
@@ -55,13 +57,14 @@ struct Frame {
   RequestHeader header;
   // What matches a reply to its request. THFT: the sequence id.
   uint64_t id = 0;
+  // For people who follow a request through servers; goes back with the reply. RDSN only.
   uint64_t trace_id = 0;
   // RDSN: the context bits.
   uint64_t context = 0;
   // Of replies.
   ErrorCode error = ErrorCode::kOk;
   // False: the frame is whole but its payload can't be read (a format other than 1, an undecodable
-  // meta struct). Such requests are answered kInvalidData.
+  // meta struct). Such requests are answered kInvalidData, and the connection goes on.
   bool payload_readable = true;
   std::string body;
 
@@ -112,7 +115,8 @@ class FrameParser {
     size_t size;
   };
   Room Reserve(size_t n) { return Reserve(n, nullptr); }
-  // Where the buffer must grow, `*spare` takes its place if it is large enough.
+  // Where the buffer must grow, `*spare` takes its place if it is large enough. Connections of one
+  // thread share a spare, so that only one that has much to read holds a large buffer.
   Room Reserve(size_t n, std::string* spare);
   // Gives up a buffer that is much larger than what lies in it, to `*spare` if that is smaller. So
   // a connection that waits for its next request keeps a few KiB.

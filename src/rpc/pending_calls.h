@@ -40,7 +40,8 @@ class PendingCalls {
     StrandPtr reply_on;
     Done done;
   };
-  // Many locks instead of one: calls and answers come on all loops.
+  // Many locks instead of one: calls and answers come on all loops. By the id's last bits, which
+  // rise by one from call to call, so neighbours in time meet seldom.
   struct Shard {
     mutable Mutex mutex;
     absl::flat_hash_map<uint64_t, Call> calls ABSL_GUARDED_BY(mutex);

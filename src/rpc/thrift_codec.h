@@ -33,8 +33,8 @@ enum class PeerGeneration { kNone, k25 = kNone, k26 };
 template <class T>
 std::string EncodeWrapped(const T& value, PeerGeneration generation = PeerGeneration::kNone,
                           int16_t field_id = 0);
-// What becomes of host_port twins (messages/fields.h) after decoding. kKeep is for echoing them and
-// for tests.
+// What becomes of host_port twins (messages/fields.h) after decoding. kEmpty, for all who act on a
+// message: the address has what the twin said. kKeep is for echoing them and for tests.
 enum class HostPortTwins { kEmpty, kKeep };
 // The value of a wrapped argument or result. What follows its end byte is not looked at.
 template <class T>

@@ -135,7 +135,8 @@ struct InboundRequest {
 using RequestHandler = std::function<void(InboundRequest)>;
 
 // Messages of different lanes never stand in each other's way: each lane has connections of its
-// own.
+// own. kData: requests of clients and between members. kBulk: pieces of files. kBeacon: beacons,
+// which must not wait behind either.
 enum class Lane : uint8_t { kData, kBulk, kBeacon };
 
 // A request to be sent; used up by Call or SendOneWay.
