@@ -101,6 +101,7 @@ class ByteReader {
   std::string_view rest() const { return rest_; }
 
  private:
+  // What was not read; once ok_ is false it stays as it is.
   std::string_view rest_;
   bool ok_ = true;
 };

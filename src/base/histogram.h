@@ -55,6 +55,7 @@ class Histogram {
   static uint64_t LargestOf(size_t bucket);
 
  private:
+  // The count is their sum; it has no field of its own, which would be one more addition a record.
   std::array<std::atomic<uint64_t>, kBuckets> buckets_{};
   std::atomic<uint64_t> sum_{0};
   std::atomic<uint64_t> max_{0};

@@ -82,6 +82,7 @@ class LatencyBuckets {
   static uint64_t LargestOf(size_t bucket);
 
  private:
+  // Octaves of eight, and a bucket at each end for what is shorter or longer.
   std::array<OwnedCounter, kBuckets> buckets_;
   OwnedCounter sum_;
   std::atomic<uint64_t> max_{0};

@@ -44,7 +44,7 @@ constexpr int kWriteCodeCount = 10;
 std::string_view WriteCodeName(WriteCode code);
 // nullopt: unknown.
 std::optional<WriteCode> FindWriteCode(std::string_view name);
-// Whether several updates of this code may share a mutation.
+// Whether several updates of this code may share a mutation (Shapes).
 inline bool IsBatchable(WriteCode code) {
   return code == WriteCode::kPut || code == WriteCode::kRemove;
 }

@@ -17,7 +17,14 @@
 
 namespace arion {
 
-// Made by TakeMutationView; a default one may only be assigned to.
+// Made by TakeMutationView; a default one may only be assigned to. A log's reader makes a list of
+// them for each block, judges, and copies only what is wanted.
+//
+//   MutationView view;
+//   while (!body.empty()) {
+//     RETURN_IF_ERROR(TakeMutationView(&body, &view));
+//     if (view.decree() >= first) learned.push_back(view.ToMutation());
+//   }
 class MutationView {
  public:
   PartitionId pid() const { return {Load<int32_t>(8), Load<int32_t>(12)}; }

@@ -15,7 +15,7 @@ namespace arion {
 // The longest hash key. 65535 in the length field marks no raw key.
 constexpr size_t kHashKeyBytesMax = 65534;
 
-// Views into the raw key.
+// A raw key, taken apart: views into it. Both parts may be empty.
 struct KeyParts {
   std::string_view hash_key;
   std::string_view sort_key;
@@ -29,7 +29,9 @@ std::string JoinRawKey(std::string_view hash_key, std::string_view sort_key);
 // nullopt: shorter than two bytes or than its own length field says, or a hash key of 65535 bytes.
 std::optional<KeyParts> SplitRawKey(std::string_view raw_key);
 inline bool IsRawKey(std::string_view bytes) { return SplitRawKey(bytes).has_value(); }
-// The first byte string behind every string that starts with `prefix`; empty: there is none.
+// The first byte string behind every string that starts with `prefix`; empty: there is none (the
+// prefix is empty, or bytes of 255 only). A range from the prefix up to it holds exactly those
+// strings.
 std::string EndOfPrefix(std::string_view prefix);
 
 }  // namespace arion

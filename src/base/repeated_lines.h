@@ -30,13 +30,15 @@ class RepeatedLines {
   // `say` gets each line that is to be logged.
   explicit RepeatedLines(Say say) : say_(std::move(say)) {}
 
-  // The condition holds now, of `whom` for one.
+  // The condition holds now, of `whom` for one. Logs a line at the first time, and then every ten
+  // minutes.
   void Met(Instant now, std::string_view condition, std::string_view whom);
   // To be called now and then, for conditions that have ended.
   void Look(Instant now);
 
  private:
   struct Entry {
+    // When the condition was first met, last logged, last met.
     Instant began, said, met;
     // Since it began.
     int64_t times = 0;

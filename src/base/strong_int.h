@@ -60,6 +60,7 @@ class StrongInt {
     return b < 0 ? Limits::max() : Limits::min();
   }
 
+  // Any number, negative ones included: who takes one off the wire asks decrees/possible.h.
   int64_t value_ = 0;
 };
 

@@ -20,7 +20,8 @@ namespace arion {
 // what its meta family stores.
 enum class ValueSchema : uint8_t { kV0 = 0, kV1 = 1, kV2 = 2 };
 
-// When and where a value was written: 56 bits microseconds, 7 bits cluster, 1 bit deleted.
+// When and where a value was written: 56 bits microseconds, 7 bits cluster, 1 bit deleted. Set by
+// the primary that ordered the write; of a duplicated write, by the source cluster's.
 struct TimeTag {
   int64_t timestamp_us = 0;
   uint8_t cluster_id = 0;
