@@ -66,7 +66,8 @@ struct Record {
   uint32_t expire_ts = 0;
 };
 
-// kCacheOnly never waits for the disk; Unavailable where it would have to.
+// Where a read may look. kCacheOnly never waits for the disk; Unavailable where it would have to. A
+// strand asks that way first, and goes to a pool where it must.
 enum class ReadTier { kCacheOnly, kAll };
 
 // Raw keys from `first` on, before `end`. An empty `end`: to the last key. For an exclusive start
@@ -78,6 +79,7 @@ struct KeyRange {
 };
 // The smallest key that is larger than `key`.
 inline std::string JustBehind(std::string_view key) { return std::string(key).append(1, '\0'); }
+// Of a walk, by the order of raw keys.
 enum class Direction { kForward, kBackward };
 
 // A walk over the records of a range, expired ones included (who walks counts them). One thread at

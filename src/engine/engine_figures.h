@@ -1,4 +1,7 @@
 // EngineFigures: what an engine says of itself to displays. EngineMeter: who says it.
+//
+// Units     Bytes, files, records. Counts begin with the engine's opening and only rise.
+// Threads   See EngineMeter.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -61,8 +64,8 @@ struct EngineFigures {
   uint64_t count(EngineCount what) const { return counts[static_cast<size_t>(what)]; }
 };
 
-// Thread-safe, at any time: also beside the engine's Close, and after its end, when what it last
-// counted is left.
+// One for an engine, held by shared_ptr: by the engine and by whoever shows it. Thread-safe, at any
+// time: also beside the engine's Close, and after its end, when what it last counted is left.
 class EngineMeter {
  public:
   virtual ~EngineMeter() = default;

@@ -4,7 +4,7 @@
 //
 // Threads   As EngineMeter.
 // Lifetime  What Statistics() and Listener() return is part of the options the database is opened
-//           with. The meter is told of the database after that, and before the database goes.
+//           with. Watch is called once the database is open, and again before the database goes.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

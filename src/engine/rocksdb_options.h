@@ -41,8 +41,8 @@ struct RocksdbEngineFactory::Shared {
   // stays where it is.
   Disk& DiskOf(Environment& environment, std::string path);
 
-  // An open database whose number of open tables may be changed. Its engine calls End before the
-  // database goes.
+  // An open database whose number of open tables may be changed: its engine holds it, the factory
+  // knows it weakly. Thread-safe. Its engine calls End before the database goes.
   class Limited {
    public:
     void Begin(rocksdb::DB* db, int open_files_max);
@@ -69,7 +69,8 @@ struct RocksdbEngineFactory::Shared {
   std::shared_ptr<rocksdb::WriteBufferManager> write_buffers;
 };
 
-// What a compaction needs to know to drop expired records. Until `schema` is set it drops none.
+// What a compaction needs to know to drop expired records. Made with each engine's options;
+// RocksDB's filter factory and the engine hold it. Until `schema` is set it drops none.
 struct ExpiryRule {
   // Records with an expiry up to this are expired for good (env/clock.h); seconds since 2016.
   std::function<uint32_t()> now;

@@ -76,7 +76,7 @@ class DiskThreads : public rocksdb::EnvWrapper {
 
  private:
   using Clock = std::chrono::steady_clock;
-  // Work that waits for a thread.
+  // Work that waits for a thread, as RocksDB handed it in. `tag` names whose it is.
   struct Job {
     void (*work)(void*);
     void* argument;

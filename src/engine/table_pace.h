@@ -38,6 +38,7 @@ class TablePace {
   }
 
  private:
+  // As the last asker saw them, and when the number last rose.
   std::atomic<int64_t> log_syncs_{0};
   std::atomic<int64_t> synced_at_nanos_{0};
 };
