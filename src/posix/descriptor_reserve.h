@@ -58,6 +58,7 @@ class DescriptorReserve {
   std::atomic<bool> scarce_{false};
   std::atomic<int64_t> wants_{0};
   Mutex mutex_;
+  // Descriptors of /dev/null, wanted_ of them when it is whole.
   std::vector<int> held_ ABSL_GUARDED_BY(mutex_);
 };
 

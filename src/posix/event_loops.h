@@ -51,6 +51,7 @@ class EventLoops {
   void Stop();
 
  private:
+  // A thread and its event loop. Strands hold it, so it may outlive this.
   struct Loop;
   std::vector<std::shared_ptr<Loop>> loops_;
 };

@@ -26,7 +26,7 @@
 
 namespace arion {
 
-// Figures of one pool, since its start. Thread-safe.
+// Figures of one pool, since its start; the pool owns them. Thread-safe.
 struct PoolStats {
   // Submitted, not begun.
   Gauge queued;
@@ -57,10 +57,12 @@ class PosixDiskPool : public DiskPool {
 
  private:
   using Clock = std::chrono::steady_clock;
+  // A task and when it was submitted.
   struct Waiting {
     Task work;
     Clock::time_point since;
   };
+  // One thread of the pool, and what a watchdog may know of it.
   struct Worker {
     std::thread thread;
     CallRecord call;

@@ -63,7 +63,8 @@ class PosixEnvironment : public Environment {
   void StopLoops() { loops_.Stop(); }
 
  private:
-  // What one device has.
+  // What one device has. It is made whole at the first path that lies there, but for the log
+  // device, and stays where it is.
   struct Device {
     // The first that was asked for.
     std::string path;
@@ -84,6 +85,7 @@ class PosixEnvironment : public Environment {
   std::unique_ptr<Random> random_;
   EventLoops loops_;
   Mutex mutex_;
+  // Paths that were asked for, with their device; a failed look-up counts as a device of its own.
   std::map<std::string, uint64_t> device_of_path_ ABSL_GUARDED_BY(mutex_);
   std::map<uint64_t, std::unique_ptr<Device>> devices_
       ABSL_GUARDED_BY(mutex_);  // a Device stays where it is

@@ -73,10 +73,12 @@ class PosixLogFile : public LogFile {
   // May be null.
   const std::shared_ptr<DescriptorReserve> descriptors_;
   std::atomic<bool> failed_{false};
+  // Owned; taken out while a write is in flight.
   std::atomic<PendingWrite*> pending_{nullptr};
 };
 
-// What makes a completed write durable.
+// What makes a completed write durable; StepAfter decides it by the file, the coverage and the
+// promise asked for.
 enum class NextStep {
   // Nothing more: page cache suffices, or the write carried RWF_DSYNC.
   kNone,

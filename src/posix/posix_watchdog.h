@@ -24,7 +24,7 @@
 
 namespace arion {
 
-// Figures since the start. Thread-safe.
+// Figures since the start, shared with questions that are still on their way. Thread-safe.
 struct WatchdogStats {
   // From asking a loop for a turn to that turn.
   Histogram loop_lag_nanos;
