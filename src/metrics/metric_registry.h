@@ -118,6 +118,7 @@ class MetricRegistry {
    private:
     std::function<void()> remove_;
   };
+  // What a registration asks at each reading: a number; rows; rows by level; rows of histograms.
   using Value = std::function<double()>;
   using Table = std::function<std::vector<LabeledValue>()>;
   using LevelTable = std::function<std::vector<LabeledValue>(MetricLevel)>;
@@ -145,6 +146,7 @@ class MetricRegistry {
                                  const Choice& is_wanted = nullptr) const;
 
  private:
+  // What was registered: one sample's source, or a table of them.
   struct Entry {
     MetricInfo info;
     MetricKind kind;
