@@ -1,4 +1,6 @@
 // The dashboard's files, as the build embedded them (embed.py).
+//
+// Threads   Constants: any thread.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
