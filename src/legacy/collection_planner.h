@@ -93,7 +93,7 @@ inline constexpr size_t kUnlimited = SIZE_MAX;
 // help.
 size_t FlushLimit(size_t blocking_before, size_t blocking, size_t limit_max, size_t limit_before);
 
-// FlushLimit from round to round. The collector has one; strand-bound.
+// FlushLimit from round to round. The collector has one, and asks it once a round; strand-bound.
 class FlushLimiter {
  public:
   explicit FlushLimiter(size_t limit_max) : limit_max_(limit_max) {}
