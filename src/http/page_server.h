@@ -51,6 +51,7 @@ class PageServer {
   ByteSessionFactory Sessions();
 
  private:
+  // The pages and the guard. Sessions and answers under way hold it.
   class Book;
   std::shared_ptr<Book> book_;
 };

@@ -50,6 +50,7 @@ class HttpRequestParser {
   const std::string& bad_reason() const;
 
  private:
+  // The library's parser and the request under way.
   struct State;
   std::unique_ptr<State> state_;
 };
