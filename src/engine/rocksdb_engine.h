@@ -58,9 +58,10 @@ class RocksdbEngineFactory : public EngineFactory {
   absl::Status InstallCheckpoint(const std::string& checkpoint_directory, Decree decree,
                                  const std::string& data_directory) override;
   void LimitUnflushed(uint64_t bytes) override;
-  // Returns a function that sets open_files_max anew, of the engines there are too. Tables that
-  // they did not use for longest are closed, but for a quarter of what they might have, which
-  // RocksDB pins. The function waits for the disks, is thread-safe and may outlive the factory.
+  // Returns a function that sets open_files_max for engines to come and for those that are open. An
+  // open engine then closes the tables that it has not used for longest, except a quarter of its
+  // limit, which RocksDB pins. The function waits for the disks, is thread-safe and may
+  // outlive the factory.
   std::function<void(int open_files_max)> OpenFilesLimiter() const;
   uint64_t unflushed_bytes() const override;
   std::string description() const override;
