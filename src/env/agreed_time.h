@@ -3,10 +3,10 @@
 //
 // Shapes    The meta server compares the wall clocks that beacons carry
 //           (meta_state/cluster_clock.h) and answers with the time that most of them show. From
-//           then on the monotonic clock counts: the own wall clock may jump as it likes. Before the
-//           first answer the own wall clock is all there is, for what may be wrong for a while
-//           (reads). For what can't be undone there is no time then, nor when the last answer is
-//           older than kFreshFor.
+//           then on the monotonic clock counts, so the own wall clock may jump. Before the first
+//           answer reads use the own wall clock, which may be wrong for a while. What can't be
+//           undone has no time to go by before the first answer, nor once the last answer is older
+//           than kFreshFor.
 // Threads   Thread-safe.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

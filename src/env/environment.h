@@ -56,12 +56,12 @@ class Environment {
   virtual DiskPool& disk_pool(const std::string& path) = 0;
   // The device's writer of log blocks.
   virtual LogDevice& log_device(const std::string& path) = 0;
-  // A pool of the same device for copies and checksums of whole files. Where there is not enough of
-  // the processor for all, its threads come last.
+  // A pool of the same device for copies and checksums of whole files. Where the processor is
+  // short, its threads come last.
   virtual DiskPool& bulk_pool(const std::string& path) { return disk_pool(path); }
-  // A pool of the same device for memtables' flushes and checkpoints. They rest beside the logs and
-  // take up to seconds; in a pool of their own neither reads nor ballots nor copies wait behind
-  // them.
+  // A pool of the same device for memtables' flushes and checkpoints. A flush takes up to seconds,
+  // because it rests to leave the disk to the logs. In a pool of their own neither reads nor
+  // ballots nor copies wait behind them.
   virtual DiskPool& flush_pool(const std::string& path) { return disk_pool(path); }
 };
 

@@ -136,7 +136,7 @@ std::optional<Want> WantIn(std::string_view text);
 inline constexpr std::string_view kNoThread = "no thread can be made";
 // Whether it is a refusal for want of space.
 bool LacksSpace(const absl::Status& status);
-// Whether it is a refusal for want of open files: no disk is to blame.
+// Whether it is a refusal for want of open files. That says nothing about the disk.
 bool LacksOpenFiles(const absl::Status& status);
 
 // Whether the path is there. An error counts as no: where "no" replaces something or gives it up,

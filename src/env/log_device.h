@@ -196,10 +196,10 @@ class LogDevice {
   // fdatasync", "simulated".
   virtual std::string method() const = 0;
   virtual const LogDeviceStats& stats() const = 0;
-  // The process has hardly a descriptor left, or will have: logs make no spares.
+  // The process has hardly a descriptor left, or soon will have: logs make no spares then.
   virtual bool LacksOpenFiles() const { return false; }
-  // Writes that have not moved for longer than the duration given, in threads of its own, if it has
-  // any (posix_disk_pool.h).
+  // Writes that have not moved for longer than the duration given. Only a device with threads of
+  // its own knows of any (posix_disk_pool.h).
   virtual std::vector<StuckWork> Stuck(absl::Duration, const std::string&) const { return {}; }
   // Shared by the device's logs.
   const std::shared_ptr<ZerosAhead>& zeros_ahead() const { return zeros_ahead_; }
