@@ -27,8 +27,9 @@ std::string WhoIsRefused(std::string_view path);
 // One for a process; the Environment owns it.
 class PosixFileSystem : public FileSystem {
  public:
-  // `reserve`: for what is written, listed, locked and synced; null: there is none. What is only
-  // read, as an engine's tables are for long, never takes of it.
+  // `reserve` serves what is written, listed, locked and synced; null: there is none. A file that
+  // is only read never takes a descriptor from it, because an engine keeps its tables open for
+  // long.
   explicit PosixFileSystem(std::shared_ptr<DescriptorReserve> reserve = nullptr)
       : reserve_(std::move(reserve)) {}
 

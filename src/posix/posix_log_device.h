@@ -38,7 +38,8 @@ struct LogDeviceOptions {
   // Zero-filled space that all logs of the device may hold ready, spares included, beyond two steps
   // of 1 MiB each. 0: no spares, and files grow by such steps.
   uint64_t zeros_ahead_bytes_max = LogDevice::kZerosAheadBytesMax;
-  // So that a log can go on in its next file whoever has the descriptors; null: there is none.
+  // Keeps descriptors for a log's next file when the process has none left; null: there is no
+  // reserve.
   std::shared_ptr<DescriptorReserve> descriptors;
 };
 
