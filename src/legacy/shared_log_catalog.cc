@@ -95,8 +95,7 @@ absl::StatusOr<SharedLogCatalog> ListSharedLog(FileSystem& files, const std::str
     ASSIGN_OR_RETURN(const bool is_whole, TakeFirstBlock(files, path, &file, &why));
     if (is_whole) {
       catalog.files.push_back(std::move(file));
-      // Only the newest can have been torn as it was made: an older one was complete before the next
-      // began.
+      // Only the newest can have been torn as it was made: an older one was complete before that.
     } else if (i + 1 == names.logs.size()) {
       catalog.ignored.push_back(absl::StrCat(file.file_name, ": no first block, ", why));
     } else {

@@ -22,7 +22,7 @@ namespace arion {
 
 // One for a process; the Environment makes it, and files and log devices share it.
 //
-//   const int fd = reserve->Open(path, O_RDWR | O_CREAT, 0644);   // also where the limit is reached
+//   const int fd = reserve->Open(path, O_RDWR | O_CREAT, 0644);   // also at the limit
 //   ...
 //   reserve->Close(fd);                                           // what was given up comes back
 class DescriptorReserve {

@@ -112,8 +112,8 @@ absl::StatusOr<std::shared_ptr<LogFile>> PosixLogDevice::Open(const std::string&
       if (fits)
         return std::make_shared<PosixLogFile>(fd, path, AlignedBuffer::kAlignment, descriptors_);
       ::close(fd);
-      // EINVAL: the file system has no direct I/O. Then the file is buffered, and each write followed
-      // by its own fdatasync.
+      // EINVAL: the file system has no direct I/O. Then the file is buffered, and each write is
+      // followed by its own fdatasync.
     } else if (errno != EINVAL) {
       return PosixError(errno, "open", path);
     }
