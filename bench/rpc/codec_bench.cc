@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <benchmark/benchmark.h>
 
+#include "messages/client_messages.h"
 #include "rpc/frame.h"
 #include "rpc/thrift_codec.h"
 

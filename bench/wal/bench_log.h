@@ -35,6 +35,7 @@
 #include "base/crc.h"
 #include "base/histogram.h"
 #include "env/environment.h"
+#include "env/log_device.h"
 #include "wal/log_format.h"
 #include "wal/private_log.h"
 

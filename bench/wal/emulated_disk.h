@@ -33,6 +33,7 @@
 #include <vector>
 
 #include "env/environment.h"
+#include "env/log_device.h"
 #include "posix/posix_disk_pool.h"
 
 namespace arion {

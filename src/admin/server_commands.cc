@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "base/version.h"
+#include "exposition/perf_counters.h"
 #include "messages/admin_messages.h"
 #include "replica/replica_snapshot.h"
 #include "rpc/thrift_codec.h"

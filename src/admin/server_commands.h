@@ -11,12 +11,13 @@
 #include "admin/remote_commands.h"
 #include "config/live_settings.h"
 #include "env/clock.h"
-#include "exposition/perf_counters.h"
 #include "http/page_server.h"
 #include "meta/meta_server.h"
 #include "replica/replica_server.h"
 
 namespace arion {
+
+class PerfCounters;
 
 // Adds a page, as PageServer::Add does.
 using AddPage = std::function<void(std::string path, std::string help, Page page)>;

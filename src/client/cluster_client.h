@@ -36,6 +36,7 @@
 #include "client/question.h"
 #include "client/retry_policy.h"
 #include "client/table_router.h"
+#include "env/clock.h"
 #include "env/environment.h"
 #include "rpc/transport.h"
 

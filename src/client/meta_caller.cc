@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "client/retry_policy.h"
+#include "env/clock.h"
 
 namespace arion {
 namespace {

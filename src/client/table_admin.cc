@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 #include "client/retry_policy.h"
+#include "env/clock.h"
 #include "rpc/admin_token.h"
 
 namespace arion {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The keys of [arion.meta]: the meta server's.
+#include "config/config_rules.h"
 #include "config/rule_setters.h"
 
 namespace arion {

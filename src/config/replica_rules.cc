@@ -2,6 +2,7 @@
 // The keys of [arion.replica]: a replica server's.
 #include <absl/strings/str_split.h>
 
+#include "config/config_rules.h"
 #include "config/rule_setters.h"
 #include "legacy/shared_log_options.h"
 #include "recovery/recovery_plan.h"

@@ -12,10 +12,12 @@
 #include <type_traits>
 
 #include "base/status.h"
-#include "config/config_rules.h"
 #include "config/config_value.h"
+#include "config/server_config.h"
 
 namespace arion {
+
+struct Draft;
 
 constexpr int64_t kInt32Max = std::numeric_limits<int32_t>::max();
 

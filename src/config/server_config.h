@@ -24,10 +24,9 @@
 #include "config/access_rules.h"
 #include "config/ini_file.h"
 #include "env/named_address.h"
-#include "meta/meta_server.h"
+#include "meta/meta_options.h"
 #include "posix/posix_log_device.h"
 #include "replica/replica_options.h"
-#include "replica/replica_server.h"
 
 namespace arion {
 

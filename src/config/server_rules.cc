@@ -2,6 +2,7 @@
 // The keys of [arion.server]: what both kinds of server have.
 #include <absl/strings/str_split.h>
 
+#include "config/config_rules.h"
 #include "config/rule_setters.h"
 #include "env/secret_file.h"
 

@@ -35,6 +35,8 @@
 
 namespace arion {
 
+class WritableFile;
+
 // One file of the list.
 struct FileToFetch {
   // Relative to both directories.

@@ -34,12 +34,12 @@
 
 #include "decrees/learned_log.h"
 #include "env/file_system.h"
-#include "pacifica/effects.h"
 #include "wal/log_format.h"
 #include "wal/log_index.h"
-#include "wal/log_reader.h"
 
 namespace arion {
+
+class LogReader;
 
 // One copy of one primary's log. Next is called until `has_more` is false or it fails.
 class LearnedFiles {

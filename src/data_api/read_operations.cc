@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/crc.h"
+#include "base/error_code.h"
 #include "base/raw_key.h"
 #include "base/status.h"
 #include "base/value_schema.h"

@@ -13,6 +13,7 @@
 
 #include "env/file_system.h"
 #include "messages/meta_messages.h"
+#include "messages/replication_messages.h"
 
 namespace arion {
 

@@ -9,6 +9,8 @@
 #include "base/log.h"
 #include "base/mutex.h"
 #include "base/status.h"
+#include "env/clock.h"
+#include "env/log_device.h"
 
 namespace arion {
 namespace {

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "base/status.h"
+#include "env/file_system.h"
+#include "env/log_device.h"
 
 namespace arion {
 namespace {

@@ -24,6 +24,9 @@
 
 namespace arion {
 
+class LogDevice;
+class LogFile;
+
 // One device. DiskWatch makes it and calls OnSecond; DiskHealth judges what it saw.
 class FlushWatch : public std::enable_shared_from_this<FlushWatch> {
  public:

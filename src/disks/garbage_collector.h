@@ -29,6 +29,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/instant.h"
 #include "base/mutex.h"
 #include "disks/disk_layout.h"
 

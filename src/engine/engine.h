@@ -36,10 +36,10 @@
 #include "base/ids.h"
 #include "base/status.h"
 #include "base/value_schema.h"
-#include "engine/engine_figures.h"
-#include "env/environment.h"
 
 namespace arion {
+
+class EngineMeter;
 
 // One change of a mutation, as data_api makes it from a client's write. The views live as long as
 // the call that takes it.

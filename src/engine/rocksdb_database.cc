@@ -11,6 +11,7 @@
 
 #include "base/status.h"
 #include "engine/rocksdb_log.h"
+#include "engine/rocksdb_options.h"
 #include "env/file_system.h"
 
 namespace arion {

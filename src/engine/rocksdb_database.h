@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "base/ids.h"
-#include "engine/rocksdb_options.h"
+#include "env/file_system.h"
 
 namespace arion {
 

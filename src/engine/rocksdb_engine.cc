@@ -23,6 +23,7 @@
 #include "engine/rocksdb_database.h"
 #include "engine/rocksdb_log.h"
 #include "engine/rocksdb_meter.h"
+#include "engine/rocksdb_options.h"
 #include "engine/rocksdb_view.h"
 #include "env/blocking_call.h"
 #include "posix/thread_limit.h"

@@ -24,7 +24,9 @@
 
 #include "engine/engine_io_stats.h"
 #include "engine/table_pace.h"
+#include "env/clock.h"
 #include "env/environment.h"
+#include "env/file_system.h"
 
 namespace arion {
 

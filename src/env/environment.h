@@ -16,12 +16,13 @@
 #include <string>
 #include <string_view>
 
-#include "env/clock.h"
-#include "env/file_system.h"
-#include "env/log_device.h"
 #include "env/strand.h"
 
 namespace arion {
+
+class Clock;
+class FileSystem;
+class LogDevice;
 
 // A bounded pool of threads of one device, for work that waits for it. The Environment owns it.
 // Thread-safe.

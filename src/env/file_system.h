@@ -32,6 +32,8 @@
 
 namespace arion {
 
+class HeldBytes;
+
 // An open file for reading, by any number of threads. Destruction closes it.
 class ReadableFile {
  public:

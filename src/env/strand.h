@@ -21,8 +21,6 @@
 #include <cstdint>
 #include <memory>
 
-#include "base/log.h"
-
 namespace arion {
 
 // Run once, or destroyed without being run when the strand drops what is queued. What a task must

@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "disks/disk_snapshot.h"
 #include "exposition/process_metrics.h"
+#include "exposition/replica_sampler.h"
 #include "recovery/recovery_progress.h"
 
 namespace arion {

@@ -11,10 +11,11 @@
 #include <vector>
 
 #include "engine/rocksdb_engine.h"
-#include "exposition/replica_sampler.h"
 #include "replica/replica_server.h"
 
 namespace arion {
+
+class ReplicaSampler;
 
 // One of them.
 struct PerfCounter {

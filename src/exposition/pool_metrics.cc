@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "exposition/recently.h"
+#include "posix/posix_disk_pool.h"
 #include "recovery/recovery_progress.h"
 
 namespace arion {

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/named_list.h"
 #include "base/status.h"
+#include "env/clock.h"
 #include "legacy/shared_log_removal.h"
 
 namespace arion {

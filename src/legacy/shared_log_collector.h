@@ -20,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "base/instant.h"
 #include "env/environment.h"
 #include "legacy/collection_planner.h"
 #include "legacy/shared_log_catalog.h"

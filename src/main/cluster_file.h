@@ -21,6 +21,8 @@
 
 namespace arion {
 
+class FileSystem;
+
 // Of a replica server: takes the id that the directories hold, if any does. A damaged file is kept
 // as .arion-cluster.damaged, and the id is learned from the meta server.
 absl::Status TakeClusterId(FileSystem& files, const std::vector<std::string>& directories,

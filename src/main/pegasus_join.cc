@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/named_list.h"
 #include "membership/join_notes.h"
+#include "replica/replica_server.h"
 
 namespace arion {
 namespace {

@@ -10,10 +10,11 @@
 #include "exposition/process_metrics.h"
 #include "meta_overview/cluster_overview.h"
 #include "metrics/metric_registry.h"
-#include "replica/replica_server.h"
 #include "rpc/older_servers.h"
 
 namespace arion {
+
+class ReplicaServer;
 
 // As join_pegasus_cluster says.
 OlderServers::Policy OlderServersPolicy(const std::string& join_pegasus_cluster);

@@ -6,12 +6,13 @@
 
 #include <functional>
 
-#include "config/server_config.h"
 #include "engine/engine.h"
 #include "posix/posix_environment.h"
 #include "wal/private_log.h"
 
 namespace arion {
+
+struct ServerConfig;
 
 // What a measurement (bench/cluster) or a test (tests/load) replaces. The shipped server leaves all
 // unset. What these functions return outlives the server.

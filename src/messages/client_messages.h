@@ -8,6 +8,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/blob.h"
 #include "messages/fields.h"
 
 namespace arion {

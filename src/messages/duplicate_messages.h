@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/blob.h"
 #include "messages/fields.h"
 
 namespace arion {

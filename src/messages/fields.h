@@ -28,8 +28,6 @@
 #include <string>
 #include <vector>
 
-#include "base/blob.h"
-#include "base/error_code.h"
 #include "base/ids.h"
 
 namespace arion {

@@ -5,8 +5,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/error_code.h"
 #include "messages/configuration.h"
-#include "messages/replication_messages.h"
 
 namespace arion {
 

@@ -6,6 +6,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/blob.h"
+#include "base/error_code.h"
 #include "base/mutation.h"
 #include "messages/configuration.h"
 

@@ -8,6 +8,7 @@
 
 #include <set>
 
+#include "base/blob.h"
 #include "messages/meta_messages.h"
 
 namespace arion {

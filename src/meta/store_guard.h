@@ -28,6 +28,7 @@
 #include "env/strand.h"
 #include "meta/owner_life.h"
 #include "meta_state/meta_store.h"
+#include "meta_state/store_room.h"
 
 namespace arion {
 

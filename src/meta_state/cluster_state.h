@@ -22,8 +22,8 @@
 #include <vector>
 
 #include "base/instant.h"
-#include "messages/admin_messages.h"
 #include "messages/configuration.h"
+#include "messages/function_level.h"
 #include "messages/meta_messages.h"
 #include "meta_state/meta_store.h"
 

@@ -35,6 +35,8 @@
 
 namespace arion {
 
+struct StoreRoom;
+
 // Settings of one store.
 struct JournalMetaStoreOptions {
   // The file is written anew when it exceeds this and four times what a fresh one would hold.

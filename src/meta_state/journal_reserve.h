@@ -14,6 +14,7 @@
 #include "env/disk_reserve.h"
 #include "env/file_system.h"
 #include "meta_state/meta_store.h"
+#include "meta_state/store_room.h"
 
 namespace arion {
 

@@ -23,9 +23,10 @@
 #include <vector>
 
 #include "env/strand.h"
-#include "meta_state/store_room.h"
 
 namespace arion {
+
+struct StoreRoom;
 
 // What a full disk refuses first, and last.
 enum class StoreNeed {

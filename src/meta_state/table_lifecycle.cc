@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/status.h"
+#include "messages/admin_messages.h"
 
 namespace arion {
 namespace {

@@ -13,6 +13,10 @@
 
 namespace arion {
 
+struct RecallAppRequest;
+struct RenameAppRequest;
+struct SetMaxReplicaCountRequest;
+
 // Settings of the meta server.
 struct TableLimits {
   int32_t min_replica_count = 1;

@@ -21,6 +21,7 @@
 #include "base/histogram.h"
 #include "base/mutex.h"
 #include "env/blocking_call.h"
+#include "env/clock.h"
 #include "env/environment.h"
 #include "env/stuck_work.h"
 

@@ -13,11 +13,12 @@
 #include "env/environment.h"
 #include "posix/event_loops.h"
 #include "posix/posix_clock.h"
-#include "posix/posix_disk_pool.h"
 #include "posix/posix_file_system.h"
 #include "posix/posix_log_device.h"
 
 namespace arion {
+
+class PosixDiskPool;
 
 // How many threads there are, and how logs are written. main/ fills it from the configuration.
 struct PosixEnvironmentOptions {

@@ -17,6 +17,7 @@
 
 #include "base/status.h"
 #include "env/blocking_call.h"
+#include "env/held_bytes.h"
 
 namespace arion {
 

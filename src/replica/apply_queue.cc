@@ -6,6 +6,7 @@
 
 #include "base/status.h"
 #include "data_api/mutation_operations.h"
+#include "env/file_system.h"
 
 namespace arion {
 namespace {

@@ -7,8 +7,13 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "disks/disk_watch.h"
+#include "disks/open_file_budget.h"
 #include "membership/cluster_question.h"
 #include "messages/tool_messages.h"
+#include "replica/replica.h"
+#include "replica/replica_table.h"
+#include "rpc/older_servers.h"
 #include "rpc/thrift_codec.h"
 
 namespace arion {

@@ -29,9 +29,10 @@
 #include "membership/join_tolerance.h"
 #include "messages/meta_messages.h"
 #include "replica/replica_host.h"
-#include "replica/replica_table.h"
 
 namespace arion {
+
+class ReplicaTable;
 
 class ConfigSync : public std::enable_shared_from_this<ConfigSync> {
  public:

@@ -5,6 +5,8 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "disks/disk_watch.h"
+#include "replica/replica_host.h"
 
 namespace arion {
 

@@ -26,9 +26,12 @@
 
 #include "engine/engine.h"
 #include "env/strand.h"
-#include "replica/replica_host.h"
+#include "pacifica/effects.h"
 
 namespace arion {
+
+class DiskPool;
+struct ReplicaHost;
 
 class DiskWork {
  public:

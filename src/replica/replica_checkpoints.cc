@@ -8,6 +8,9 @@
 #include "base/status.h"
 #include "client_requests/hot_reads.h"
 #include "copies/learn_source.h"
+#include "disks/disk_watch.h"
+#include "env/clock.h"
+#include "recovery/replica_opener.h"
 
 namespace arion {
 namespace {

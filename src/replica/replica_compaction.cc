@@ -7,6 +7,8 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "env/file_system.h"
+#include "replica/disk_work.h"
 
 namespace arion {
 namespace {

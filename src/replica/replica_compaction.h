@@ -23,10 +23,12 @@
 #include "engine/engine.h"
 #include "env/clock.h"
 #include "messages/configuration.h"
+#include "pacifica/effects.h"
 #include "replica/compaction_slots.h"
-#include "replica/disk_work.h"
 
 namespace arion {
+
+class DiskWork;
 
 class ReplicaCompaction {
  public:

@@ -17,15 +17,14 @@
 #include "copies/peer_pace.h"
 #include "copies/served_files.h"
 #include "disks/disk_layout.h"
-#include "disks/disk_watch.h"
 #include "env/environment.h"
 #include "legacy/shared_log_stats.h"
 #include "membership/join_notes.h"
 #include "membership/server_lease.h"
 #include "pacifica/effects.h"
-#include "recovery/replica_opener.h"
 #include "replica/compaction_slots.h"
 #include "replica/replica_options.h"
+#include "rpc/older_servers.h"
 #include "rpc/transport.h"
 #include "stats/hot_key_search.h"
 #include "stats/request_stats.h"
@@ -33,6 +32,8 @@
 #include "verification/verification_book.h"
 
 namespace arion {
+
+struct OpeningHost;
 
 struct ReplicaHost {
   Environment& env;

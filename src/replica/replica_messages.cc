@@ -4,6 +4,8 @@
 #include <utility>
 #include <variant>
 
+#include "disks/disk_watch.h"
+#include "env/clock.h"
 #include "rpc/thrift_codec.h"
 
 namespace arion {

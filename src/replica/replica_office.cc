@@ -2,6 +2,7 @@
 #include "replica/replica_office.h"
 
 #include "base/log.h"
+#include "disks/disk_watch.h"
 
 namespace arion {
 

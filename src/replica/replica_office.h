@@ -16,11 +16,15 @@
 #include <string>
 
 #include "client_requests/office.h"
+#include "env/clock.h"
 #include "messages/replication_messages.h"
 #include "pacifica/replica_core.h"
 #include "replica/replica_host.h"
 
 namespace arion {
+
+class Engine;
+struct ReplicaHost;
 
 class ReplicaOffice : public Office {
  public:

@@ -16,15 +16,16 @@
 #include "disks/disk_health.h"
 #include "disks/disk_layout.h"
 #include "disks/garbage_collector.h"
-#include "disks/open_file_budget.h"
 #include "legacy/shared_log_options.h"
 #include "recovery/recovery_plan.h"
-#include "rpc/older_servers.h"
 #include "rpc/thrift_codec.h"
 #include "rpc/transport.h"
 #include "wal/private_log.h"
 
 namespace arion {
+
+class OlderServers;
+class OpenFileBudget;
 
 struct ReplicaServerOptions {
   DiskLayout layout;

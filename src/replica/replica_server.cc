@@ -13,6 +13,7 @@
 #include "disks/disk_layout.h"
 #include "disks/disk_watch.h"
 #include "disks/garbage_collector.h"
+#include "disks/open_file_budget.h"
 #include "legacy/shared_log_collector.h"
 #include "legacy/shared_log_stats.h"
 #include "membership/cluster_entry.h"

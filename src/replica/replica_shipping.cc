@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "env/clock.h"
 #include "rpc/thrift_codec.h"
 
 namespace arion {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/ids.h"
-#include "engine/engine.h"
+#include "base/value_schema.h"
 #include "messages/configuration.h"
 #include "messages/meta_messages.h"
 #include "messages/replication_messages.h"

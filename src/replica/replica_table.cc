@@ -8,6 +8,9 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "disks/disk_watch.h"
+#include "disks/open_file_budget.h"
+#include "replica/replica.h"
 #include "replica/replica_questions.h"
 #include "replica/replica_snapshot.h"
 

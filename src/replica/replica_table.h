@@ -31,17 +31,19 @@
 
 #include "base/mutex.h"
 #include "base/repeated_lines.h"
+#include "client_requests/client_writes.h"
 #include "disks/replica_directory.h"
 #include "disks/replica_places.h"
 #include "legacy/shared_log_collector.h"
 #include "recovery/recovery.h"
 #include "recovery/shared_log_take_over.h"
-#include "replica/replica.h"
 #include "replica/replica_host.h"
 #include "replica/replica_routes.h"
 #include "replica/replica_snapshot.h"
 
 namespace arion {
+
+class Replica;
 
 class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
  public:

@@ -21,6 +21,7 @@
 #include <optional>
 #include <string>
 
+#include "env/clock.h"
 #include "messages/verification_messages.h"
 #include "pacifica/replica_core.h"
 #include "replica/apply_queue.h"

@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "messages/tool_messages.h"
 #include "messages/verification_messages.h"
+#include "replica/replica.h"
 #include "replica/request_argument.h"
 #include "replica/tool_requests.h"
 #include "rpc/thrift_codec.h"

@@ -23,6 +23,8 @@
 
 namespace arion {
 
+class Replica;
+
 class RequestRouter : public std::enable_shared_from_this<RequestRouter> {
  public:
   RequestRouter(std::shared_ptr<const ReplicaHost> host, StrandPtr server_strand,

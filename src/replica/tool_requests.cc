@@ -12,7 +12,9 @@
 #include "disks/disk_watch.h"
 #include "messages/admin_messages.h"
 #include "messages/tool_messages.h"
+#include "replica/replica.h"
 #include "replica/replica_snapshot.h"
+#include "replica/replica_table.h"
 #include "replica/request_argument.h"
 #include "rpc/thrift_codec.h"
 

@@ -8,9 +8,10 @@
 #include <memory>
 
 #include "replica/replica_host.h"
-#include "replica/replica_table.h"
 
 namespace arion {
+
+class ReplicaTable;
 
 // Whether it is a tool's request; then it is, or will be, answered.
 bool AnswerTool(const ReplicaHost& host, const StrandPtr& server_strand,

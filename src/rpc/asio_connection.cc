@@ -10,6 +10,8 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "messages/client_messages.h"
+#include "messages/tool_messages.h"
 #include "posix/posix_clock.h"
 #include "rpc/thrift_codec.h"
 

@@ -15,11 +15,9 @@
 #include <string>
 #include <string_view>
 
-#include "messages/client_messages.h"
 #include "messages/configuration.h"
 #include "messages/meta_messages.h"
 #include "messages/replication_messages.h"
-#include "messages/tool_messages.h"
 
 namespace arion {
 

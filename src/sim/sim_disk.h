@@ -26,6 +26,7 @@
 #include <string_view>
 #include <vector>
 
+#include "env/file_system.h"
 #include "sim/sim_random.h"
 
 namespace arion::sim {

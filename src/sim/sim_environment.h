@@ -27,9 +27,14 @@
 #include <string>
 #include <vector>
 
+#include "env/clock.h"
 #include "env/environment.h"
 #include "sim/sim_disk.h"
 #include "sim/sim_world.h"
+
+namespace arion {
+class LogDevice;
+}
 
 namespace arion::sim {
 

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "base/instant.h"
 #include "env/log_device.h"
 #include "sim/sim_disk.h"
 

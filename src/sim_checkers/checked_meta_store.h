@@ -14,6 +14,10 @@
 #include "meta_state/cluster_state.h"
 #include "meta_state/meta_store.h"
 
+namespace arion {
+struct StoreRoom;
+}
+
 namespace arion::sim {
 
 class CheckedMetaStore : public MetaStore {

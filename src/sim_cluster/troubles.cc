@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim_cluster/server_lives.h"
+#include "sim_cluster/sim_server.h"
+
 namespace arion::sim {
 
 void Troubles::LastFor(absl::Duration length, absl::AnyInvocable<void()> end) {

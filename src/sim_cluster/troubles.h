@@ -20,10 +20,12 @@
 #include "sim/sim_world.h"
 #include "sim_cluster/fault_mix.h"
 #include "sim_cluster/groups.h"
-#include "sim_cluster/server_lives.h"
 #include "sim_workloads/table_churn.h"
 
 namespace arion::sim {
+
+class ServerLives;
+struct SimServer;
 
 class Troubles {
  public:

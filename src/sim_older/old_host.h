@@ -12,7 +12,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/instant.h"
 #include "engine/engine.h"
+#include "env/clock.h"
 #include "env/environment.h"
 #include "messages/configuration.h"
 #include "rpc/transport.h"

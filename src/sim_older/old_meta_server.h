@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "env/clock.h"
 #include "env/environment.h"
 #include "messages/admin_messages.h"
 #include "meta_state/meta_store.h"

@@ -24,7 +24,6 @@
 #include <string_view>
 #include <vector>
 
-#include "copies/learned_files.h"
 #include "data_api/read_operations.h"
 #include "messages/meta_messages.h"
 #include "messages/replication_messages.h"

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "copies/learned_files.h"
 #include "data_api/mutation_operations.h"
 #include "decrees/log_shipment.h"
 #include "env/file_system.h"

@@ -14,6 +14,7 @@
 #include "messages/client_messages.h"
 #include "messages/tool_messages.h"
 #include "rpc/thrift_codec.h"
+#include "sim_older/old_replica.h"
 
 namespace arion::sim {
 

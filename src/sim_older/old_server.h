@@ -16,10 +16,13 @@
 #include <string>
 #include <vector>
 
+#include "messages/meta_messages.h"
+#include "messages/replication_messages.h"
 #include "sim_older/old_host.h"
-#include "sim_older/old_replica.h"
 
 namespace arion::sim {
+
+class OldReplica;
 
 class OldServer {
  public:

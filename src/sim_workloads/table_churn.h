@@ -15,6 +15,8 @@
 #include <string>
 
 #include "client/cluster_client.h"
+#include "client/meta_caller.h"
+#include "env/log_device.h"
 #include "sim/sim_transport.h"
 #include "sim_checkers/coverage.h"
 #include "sim_checkers/history.h"

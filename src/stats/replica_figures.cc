@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "pacifica/invariants.h"
+
 namespace arion {
 namespace {
 

@@ -17,10 +17,11 @@
 #include "base/mutex.h"
 #include "engine/engine_figures.h"
 #include "messages/configuration.h"
-#include "pacifica/invariants.h"
 #include "wal/log_gauges.h"
 
 namespace arion {
+
+struct Watermarks;
 
 // What is counted since the replica's directory was opened by this process.
 enum class ReplicaCount : uint8_t {

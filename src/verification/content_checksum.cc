@@ -8,6 +8,7 @@
 #include "base/coding.h"
 #include "base/crc.h"
 #include "base/value_schema.h"
+#include "engine/engine.h"
 
 namespace arion {
 namespace {

@@ -25,9 +25,10 @@
 #include <string>
 #include <vector>
 
-#include "engine/engine.h"
-
 namespace arion {
+
+class EngineView;
+class RecordIterator;
 
 // One walk. Continue until IsDone, always with a view of the same decree; then read the sums.
 class ContentChecksum {

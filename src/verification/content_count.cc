@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/status.h"
+#include "engine/engine.h"
 
 namespace arion {
 

@@ -27,6 +27,8 @@
 
 namespace arion {
 
+class EngineView;
+
 // One count for one run of one verification.
 class ContentCount : public std::enable_shared_from_this<ContentCount> {
  public:

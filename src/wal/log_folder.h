@@ -36,6 +36,7 @@
 #include <vector>
 
 #include "env/environment.h"
+#include "env/log_device.h"
 #include "wal/log_identity.h"
 #include "wal/log_retention.h"
 #include "wal/private_log.h"

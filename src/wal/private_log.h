@@ -40,12 +40,15 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "base/instant.h"
 #include "base/mutation.h"
-#include "env/environment.h"
-#include "wal/log_gauges.h"
+#include "env/strand.h"
 #include "wal/log_retention.h"
 
 namespace arion {
+
+class Environment;
+struct LogGauges;
 
 // How one log is opened. Fixed while it is open.
 struct PrivateLogOptions {

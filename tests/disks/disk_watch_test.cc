@@ -5,6 +5,7 @@
 
 #include "disks/disk_layout.h"
 #include "disks/disk_snapshot.h"
+#include "env/log_device.h"
 #include "sim/sim_environment.h"
 #include "tests/replica/log_lines.h"
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "env/log_device.h"
 #include "sim/sim_environment.h"
 
 namespace arion {

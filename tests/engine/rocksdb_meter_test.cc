@@ -7,6 +7,7 @@
 
 #include "base/raw_key.h"
 #include "engine/rocksdb_engine.h"
+#include "engine/rocksdb_options.h"
 #include "tests/engine/test_environment.h"
 
 namespace arion {

@@ -7,7 +7,9 @@
 #include <string>
 
 #include "base/log.h"
+#include "env/clock.h"
 #include "env/environment.h"
+#include "env/log_device.h"
 #include "posix/posix_file_system.h"
 
 namespace arion {

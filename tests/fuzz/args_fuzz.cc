@@ -4,6 +4,8 @@
 // Input: byte 0 chooses the message; the rest is its body. SPDX-License-Identifier: Apache-2.0
 #include "base/log.h"
 #include "messages/admin_messages.h"
+#include "messages/client_messages.h"
+#include "messages/tool_messages.h"
 #include "rpc/frame.h"
 #include "rpc/thrift_codec.h"
 #include "tests/fuzz/fuzz_target.h"

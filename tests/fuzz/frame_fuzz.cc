@@ -7,6 +7,7 @@
 #include "base/log.h"
 
 #include "base/coding.h"
+#include "messages/client_messages.h"
 #include "messages/tool_messages.h"
 #include "rpc/frame.h"
 #include "rpc/thrift_codec.h"

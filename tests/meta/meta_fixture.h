@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "messages/admin_messages.h"
 #include "messages/meta_messages.h"
 #include "meta/meta_server.h"
 #include "meta_state/journal_meta_store.h"

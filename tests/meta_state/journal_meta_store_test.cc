@@ -6,6 +6,7 @@
 
 #include <memory>
 
+#include "meta_state/store_room.h"
 #include "sim/sim_environment.h"
 #include "sim/sim_world.h"
 

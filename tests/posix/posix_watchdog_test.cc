@@ -11,6 +11,7 @@
 #include <future>
 #include <latch>
 
+#include "env/blocking_call.h"
 #include "posix/posix_log_file.h"
 
 namespace arion {

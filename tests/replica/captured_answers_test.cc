@@ -3,6 +3,7 @@
 // answered, and gets as far. SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include "rpc/older_servers.h"
 #include "tests/replica/server_world.h"
 #include "tests/rpc/captured_requests.h"
 

@@ -10,6 +10,7 @@
 
 #include "disks/disk_snapshot.h"
 #include "disks/init_info.h"
+#include "disks/open_file_budget.h"
 #include "replica/replica_options.h"
 #include "replica/replica_snapshot.h"
 #include "stats/request_stats.h"

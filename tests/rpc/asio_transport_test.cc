@@ -20,6 +20,8 @@
 #include <set>
 
 #include "base/coding.h"
+#include "messages/client_messages.h"
+#include "messages/tool_messages.h"
 #include "posix/event_loops.h"
 #include "posix/posix_file_system.h"
 #include "rpc/frame.h"

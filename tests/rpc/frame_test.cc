@@ -5,6 +5,7 @@
 
 #include "base/coding.h"
 #include "base/crc.h"
+#include "messages/client_messages.h"
 #include "rpc/thrift_codec.h"
 #include "tests/rpc/fixtures.h"
 

@@ -6,6 +6,8 @@
 #include <functional>
 
 #include "base/coding.h"
+#include "messages/client_messages.h"
+#include "messages/tool_messages.h"
 #include "rpc/admin_token.h"
 #include "rpc/frame.h"
 #include "tests/rpc/fixtures.h"

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "base/status.h"
+#include "env/log_device.h"
 
 namespace arion::sim {
 namespace {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "pacifica/invariants.h"
 #include "stats/request_stats.h"
 
 namespace arion {

@@ -8,6 +8,7 @@
 
 #include "base/crc.h"
 #include "base/raw_key.h"
+#include "engine/engine.h"
 
 namespace arion {
 namespace {

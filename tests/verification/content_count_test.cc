@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "verification/content_count.h"
+#include "engine/engine.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

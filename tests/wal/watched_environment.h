@@ -13,8 +13,12 @@
 
 #include "base/status.h"
 #include "env/environment.h"
+#include "env/file_system.h"
 
 namespace arion {
+
+class Clock;
+class LogDevice;
 
 class WatchedFiles : public FileSystem {
  public:
