@@ -27,13 +27,13 @@ DOORS = {
     r"prometheus/.*": [r"src/metrics/.*\.cc"],
     r"openssl/.*": [r"tools/log/sha256\.cc"],
     r"zlib\.h": [r"tools/load/run/hdr_log\.cc"],
-    r"http_parser\.h": [r"src/http/request_parser\.cc"],
+    r"boost/beast/.*": [r"src/http/(request|response)_parser\.cc"],
     r"histedit\.h": [r"tools/shell/line_reader\.cc"],
     r"benchmark/.*": [r"bench/.*"],
 }
 
 TOOLS = {"base", "messages", "env", "posix", "metrics", "rpc", "client"}
-TOOLS_BY_FOLDER = {"dev": {"*"}, "log": TOOLS | {"wal", "legacy", "engine"},
+TOOLS_BY_FOLDER = {"dev": {"*"}, "pages": TOOLS | {"http"}, "log": TOOLS | {"wal", "legacy", "engine"},
                    "load": TOOLS | {"ui"}}  # its report embeds what the dashboard draws with
 
 

@@ -1,15 +1,17 @@
-// libhttp-parser calls back as it meets the parts of a request, in pieces of any size; State
-// gathers them. The first thing that is wrong decides what is answered: a callback that returns
-// other than 0 ends the parse.
+// Beast's parser wants the head in one piece: what of a head has come is kept until it is whole.
+// A body is taken as it comes. The first thing that is wrong decides what is answered.
 // SPDX-License-Identifier: Apache-2.0
 #include "http/request_parser.h"
 
-#include <http_parser.h>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
 
 #include <optional>
 
 namespace arion {
 namespace {
+
+namespace beast = boost::beast::http;
 
 int HexValue(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -56,122 +58,91 @@ bool ParseArguments(std::string_view query, HttpRequest* request) {
   return true;
 }
 
-bool ParseTarget(const std::string& target, HttpRequest* request) {
-  http_parser_url url;
-  http_parser_url_init(&url);
-  if (http_parser_parse_url(target.data(), target.size(), 0, &url) != 0) return false;
-  auto field = [&](http_parser_url_fields which) {
-    if ((url.field_set & (1 << which)) == 0) return std::string_view();
-    return std::string_view(target).substr(url.field_data[which].off, url.field_data[which].len);
-  };
-  const auto path = Decoded(field(UF_PATH), Plus::kIsPlus);
+// RFC 9112 3.2: "/path?query", "*", or with scheme and host before the path, as to a proxy.
+bool ParseTarget(std::string_view target, HttpRequest* request) {
+  target = target.substr(0, target.find('#'));
+  if (const size_t scheme = target.find("://");
+      scheme != std::string_view::npos && scheme > 0 &&
+      target.substr(0, scheme).find('/') == std::string_view::npos) {
+    target.remove_prefix(scheme + 3);
+    const size_t host_end = target.find_first_of("/?");
+    if (host_end == 0) return false;
+    target.remove_prefix(std::min(host_end, target.size()));
+  } else if (!target.starts_with('/') && target != "*") {
+    return false;
+  }
+  const size_t question = target.find('?');
+  const auto path = Decoded(target.substr(0, question), Plus::kIsPlus);
   if (!path) return false;
   request->path = path->empty() ? "/" : *path;
-  return ParseArguments(field(UF_QUERY), request);
+  return question == std::string_view::npos || ParseArguments(target.substr(question + 1), request);
 }
+
+std::string_view ViewOf(boost::beast::string_view text) { return {text.data(), text.size()}; }
 
 }  // namespace
 
 struct HttpRequestParser::State {
-  http_parser parser;
-  http_parser_settings settings;
+  // Of the request under way.
+  std::optional<beast::request_parser<beast::string_body>> parser;
+  // Of it, what no Feed could use yet: a piece of the head, or of the line before a chunk.
+  std::string kept;
   HttpRequest request;
-  std::string target;
-  size_t head_bytes = 0;
-  bool last_was_value = true;  // a header's name begins
-  bool complete = false;
   bool keep_alive = false;
   int bad_status = 0;
   std::string bad_reason;
 
-  static State* Of(http_parser* parser) { return static_cast<State*>(parser->data); }
+  State() { Begin(); }
 
-  int Bad(int status, std::string reason) {
-    // The first reason counts: errors that follow are only its consequence.
-    if (bad_status == 0) {
-      bad_status = status;
-      bad_reason = std::move(reason);
-    }
-    return -1;
-  }
-  int CountHead(size_t bytes, int status) {
-    head_bytes += bytes;
-    return head_bytes > kHttpHeadBytesMax ? Bad(status, "the head is too long") : 0;
+  void Begin() {
+    parser.emplace();
+    parser->eager(true);
+    parser->header_limit(kHttpHeadBytesMax);
+    parser->body_limit(kHttpBodyBytesMax);
   }
 
-  static int OnBegin(http_parser* parser) {
-    State* state = Of(parser);
-    state->request = {};
-    state->target.clear();
-    state->head_bytes = 0;
-    state->last_was_value = true;
-    return 0;
+  Result Bad(int status, std::string reason) {
+    bad_status = status;
+    bad_reason = std::move(reason);
+    return Result::kBad;
   }
-  static int OnUrl(http_parser* parser, const char* data, size_t size) {
-    Of(parser)->target.append(data, size);
-    return Of(parser)->CountHead(size, 414);
+
+  // Of a head that is too long: what of it is.
+  Result HeadTooLong() {
+    const bool is_target = kept.find('\n') == std::string::npos;
+    return Bad(is_target ? 414 : 431, "the head is too long");
   }
-  static int OnHeaderName(http_parser* parser, const char* data, size_t size) {
-    State* state = Of(parser);
-    // The library hands out names and values in pieces: a name after a value begins the next
-    // header.
-    if (std::exchange(state->last_was_value, false)) state->request.headers.emplace_back();
-    for (size_t i = 0; i < size; ++i) {
-      const char c = data[i];
-      state->request.headers.back().first += c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-    }
-    // Colon, blank and line end count as well: a thousand empty headers are no small head.
-    return state->CountHead(size + 4, 431);
+
+  Result BadBecause(const boost::beast::error_code& error) {
+    if (error == beast::error::header_limit) return HeadTooLong();
+    if (error == beast::error::body_limit) return Bad(413, "the body is too long");
+    return Bad(400, error.message());
   }
-  static int OnHeaderValue(http_parser* parser, const char* data, size_t size) {
-    State* state = Of(parser);
-    state->last_was_value = true;
-    if (state->request.headers.empty()) return state->Bad(400, "a value without a name");
-    state->request.headers.back().second.append(data, size);
-    return state->CountHead(size, 431);
-  }
-  static int OnHeadersComplete(http_parser* parser) {
-    State* state = Of(parser);
-    // Without a length, or in chunks, the body is bounded as it comes (OnBody).
-    const bool has_length = parser->content_length != UINT64_MAX;
-    if (has_length && parser->content_length > kHttpBodyBytesMax)
-      return state->Bad(413, "the body is too long");
-    state->request.method = http_method_str(static_cast<http_method>(parser->method));
+
+  Result Finish() {
+    auto message = parser->release();
+    const bool is_connect = message.method() == beast::verb::connect;
+    request = {};
+    request.method = ViewOf(message.method_string());
     // CONNECT names a host and no path. The page server answers it as any other method it does not
     // know.
-    if (parser->method != HTTP_CONNECT && !ParseTarget(state->target, &state->request))
-      return state->Bad(400, "the address can't be read");
-    return 0;
-  }
-  static int OnBody(http_parser* parser, const char* data, size_t size) {
-    State* state = Of(parser);
-    if (state->request.body.size() + size > kHttpBodyBytesMax)
-      return state->Bad(413, "the body is too long");
-    state->request.body.append(data, size);
-    return 0;
-  }
-  static int OnComplete(http_parser* parser) {
-    State* state = Of(parser);
-    state->complete = true;
-    state->keep_alive = http_should_keep_alive(parser) != 0 && parser->upgrade == 0;
-    // Stops behind this request: what follows is parsed when its answer has gone.
-    http_parser_pause(parser, 1);
-    return 0;
+    if (!is_connect && !ParseTarget(ViewOf(message.target()), &request))
+      return Bad(400, "the address can't be read");
+    for (const auto& field : message) {
+      std::string name(ViewOf(field.name_string()));
+      for (char& c : name)
+        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
+      request.headers.emplace_back(std::move(name), ViewOf(field.value()));
+    }
+    request.body = std::move(message.body());
+    // No other protocol is spoken here: who asks for one is answered in this one, once.
+    keep_alive = message.keep_alive() && !is_connect && request.Header("upgrade").empty();
+    Begin();
+    return Result::kRequest;
   }
 };
 
-HttpRequestParser::HttpRequestParser() : state_(std::make_unique<State>()) {
-  http_parser_init(&state_->parser, HTTP_REQUEST);
-  state_->parser.data = state_.get();
-  http_parser_settings_init(&state_->settings);
-  state_->settings.on_message_begin = State::OnBegin;
-  state_->settings.on_url = State::OnUrl;
-  state_->settings.on_header_field = State::OnHeaderName;
-  state_->settings.on_header_value = State::OnHeaderValue;
-  state_->settings.on_headers_complete = State::OnHeadersComplete;
-  state_->settings.on_body = State::OnBody;
-  state_->settings.on_message_complete = State::OnComplete;
-}
+HttpRequestParser::HttpRequestParser() : state_(std::make_unique<State>()) {}
 
 HttpRequestParser::~HttpRequestParser() = default;
 
@@ -179,21 +150,25 @@ HttpRequestParser::Result HttpRequestParser::Feed(std::string_view* bytes) {
   State& state = *state_;
   if (state.bad_status != 0) return Result::kBad;
   if (bytes->empty()) return Result::kNeedMore;
-  if (HTTP_PARSER_ERRNO(&state.parser) == HPE_PAUSED) http_parser_pause(&state.parser, 0);
-  const size_t taken =
-      http_parser_execute(&state.parser, &state.settings, bytes->data(), bytes->size());
-  bytes->remove_prefix(taken < bytes->size() ? taken : bytes->size());
-  // Before the errors: a paused parser reports its pause as one.
-  if (state.complete) {
-    state.complete = false;
-    return Result::kRequest;
+  // What was kept ends no request, or it would have been one: a request ends within these bytes.
+  state.kept.append(*bytes);
+  size_t taken = 0;
+  while (taken < state.kept.size() && !state.parser->is_done()) {
+    boost::beast::error_code error;
+    taken += state.parser->put({state.kept.data() + taken, state.kept.size() - taken}, error);
+    if (error == beast::error::need_more) break;
+    if (error) return state.BadBecause(error);
   }
-  const http_errno error = HTTP_PARSER_ERRNO(&state.parser);
-  if (state.bad_status == 0 && error != HPE_OK) {
-    state.Bad(error == HPE_HEADER_OVERFLOW ? 431 : 400, http_errno_description(error));
+  const std::string_view rest = std::string_view(state.kept).substr(taken);
+  if (!state.parser->is_done()) {
+    if (rest.size() > kHttpHeadBytesMax) return state.HeadTooLong();
+    state.kept.erase(0, taken);
+    bytes->remove_prefix(bytes->size());
+    return Result::kNeedMore;
   }
-  if (state.bad_status == 0 && state.parser.upgrade != 0) state.Bad(400, "no other protocol here");
-  return state.bad_status != 0 ? Result::kBad : Result::kNeedMore;
+  bytes->remove_prefix(bytes->size() - rest.size());
+  state.kept.clear();
+  return state.Finish();
 }
 
 HttpRequest HttpRequestParser::Take() { return std::exchange(state_->request, {}); }

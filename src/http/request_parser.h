@@ -1,4 +1,4 @@
-// HttpRequestParser: bytes to requests, by libhttp-parser. Its one door.
+// HttpRequestParser: bytes to requests, by Boost.Beast. With response_parser.h its one door.
 //
 // Shapes    HTTP/1.0 and 1.1, bodies by length or in chunks. Limits: kHttpHeadBytesMax for request
 //           line and headers, kHttpBodyBytesMax for the body.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/pages/server_page.h"
 
-#include <absl/strings/match.h>
 #include <absl/strings/numbers.h>
 #include <absl/strings/str_split.h>
 #include <netinet/in.h>
@@ -18,6 +17,7 @@
 #include <utility>
 
 #include "base/status.h"
+#include "http/response_parser.h"
 
 namespace arion {
 namespace {
@@ -30,51 +30,70 @@ absl::Status Failed(Endpoint server, std::string_view step) {
   const int error = errno;
   absl::Status status = absl::UnavailableError(
       absl::StrCat(server.ToString(), ": ", Text(step), ": ", std::strerror(error)));
+  // Only this shows that no process has the port; a timeout may be a busy server.
   if (error == ECONNREFUSED) status.SetPayload(kNobodyThere, absl::Cord());
   return status;
 }
 
-// How long an HTTP answer is by what it says; nullopt: until the connection closes, or not known
-// yet.
-std::optional<size_t> LengthOf(std::string_view answer) {
-  const size_t head = answer.find("\r\n\r\n");
-  if (head == std::string_view::npos) return std::nullopt;
-  for (const auto line : absl::StrSplit(Text(answer.substr(0, head)), "\r\n")) {
-    size_t body = 0;
-    const std::pair<absl::string_view, absl::string_view> field =
-        absl::StrSplit(line, absl::MaxSplits(':', 1));
-    if (absl::EqualsIgnoreCase(field.first, "Content-Length") &&
-        absl::SimpleAtoi(field.second, &body))
-      return head + 4 + body;
-  }
-  return std::nullopt;
+constexpr char kNoSuchPage[] = "arion.no_such_page";
+
+absl::Status NoSuchPage(Endpoint server, std::string_view page) {
+  absl::Status status = absl::UnavailableError(
+      absl::StrCat(server.ToString(), " has no page ", Text(page), "; is it a replica server?"));
+  status.SetPayload(kNoSuchPage, absl::Cord());
+  return status;
 }
 
-// Servers of an older version leave the connection open behind an answer, whatever they were asked.
-absl::StatusOr<std::string> Exchange(int fd, Endpoint server, const std::string& request) {
+// A socket that is closed with its holder.
+class Socket {
+ public:
+  Socket() : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {}
+  Socket(const Socket&) = delete;
+  Socket& operator=(const Socket&) = delete;
+  ~Socket() {
+    if (fd_ >= 0) close(fd_);
+  }
+  int fd() const { return fd_; }
+
+ private:
+  const int fd_;
+};
+
+absl::Status Ask(const Socket& socket, Endpoint server, const std::string& request) {
   const timeval timeout{.tv_sec = kTimeoutSeconds};
-  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
-  setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
+  setsockopt(socket.fd(), SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
+  setsockopt(socket.fd(), SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
   sockaddr_in address{.sin_family = AF_INET, .sin_port = htons(server.port)};
   address.sin_addr.s_addr = htonl(server.ip);
-  if (connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0)
+  if (connect(socket.fd(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0)
     return Failed(server, "connect");
-  if (send(fd, request.data(), request.size(), MSG_NOSIGNAL) !=
+  if (send(socket.fd(), request.data(), request.size(), MSG_NOSIGNAL) !=
       static_cast<ssize_t>(request.size()))
     return Failed(server, "ask");
-  std::string answer;
+  return absl::OkStatus();
+}
+
+// Reads until the answer says that it is whole: servers of an older version leave the connection
+// open behind it, whatever they were asked.
+absl::StatusOr<std::string> BodyOf(const Socket& socket, Endpoint server, std::string_view page) {
+  using Result = HttpResponseParser::Result;
+  HttpResponseParser answer;
   char buffer[16384];
-  while (true) {
-    const ssize_t got = recv(fd, buffer, sizeof(buffer), 0);
+  size_t bytes = 0;
+  Result result = Result::kNeedMore;
+  while (result == Result::kNeedMore) {
+    const ssize_t got = recv(socket.fd(), buffer, sizeof(buffer), 0);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return Failed(server, "no answer");
-    if (got > 0) answer.append(buffer, static_cast<size_t>(got));
-    const std::optional<size_t> length = LengthOf(answer);
-    if (length && answer.size() >= *length) return answer.substr(0, *length);
-    if (got == 0 && length)
+    if (got == 0 && bytes == 0) return NoSuchPage(server, page);
+    bytes += static_cast<size_t>(got);
+    result = got == 0 ? answer.End() : answer.Feed({buffer, static_cast<size_t>(got)});
+    // Part of a page would be read as all of it.
+    if (got == 0 && result == Result::kBad)
       return absl::UnavailableError(absl::StrCat(server.ToString(), ": its answer was cut off"));
-    if (got == 0) return answer;
   }
+  if (result == Result::kBad || answer.status() != 200) return NoSuchPage(server, page);
+  return answer.body();
 }
 
 // name="value",...} : what stands behind it.
@@ -101,31 +120,17 @@ std::string TextOf(const rapidjson::Value& value) {
   return value.IsTrue() ? "true" : "";
 }
 
-constexpr char kNoSuchPage[] = "arion.no_such_page";
-
-absl::Status NoSuchPage(Endpoint server, std::string_view page) {
-  absl::Status status = absl::UnavailableError(
-      absl::StrCat(server.ToString(), " has no page ", Text(page), "; is it a replica server?"));
-  status.SetPayload(kNoSuchPage, absl::Cord());
-  return status;
-}
-
 }  // namespace
 
 absl::StatusOr<std::string> FetchPage(Endpoint server, std::string_view page, PageForm form) {
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (fd < 0) return Failed(server, "socket");
-  const absl::StatusOr<std::string> answer = Exchange(
-      fd, server,
-      absl::StrCat("GET ", Text(page), " HTTP/1.1\r\nHost: ", server.ToString(),
-                   "\r\nAccept: ", form == PageForm::kText ? "text/plain" : "application/json",
-                   "\r\nConnection: close\r\n\r\n"));
-  close(fd);
-  RETURN_IF_ERROR(answer.status());
-  const size_t body = answer->find("\r\n\r\n");
-  if (body == std::string::npos || answer->find(" 200 ") > answer->find("\r\n"))
-    return NoSuchPage(server, page);
-  return answer->substr(body + 4);
+  const Socket socket;
+  if (socket.fd() < 0) return Failed(server, "socket");
+  RETURN_IF_ERROR(
+      Ask(socket, server,
+          absl::StrCat("GET ", Text(page), " HTTP/1.1\r\nHost: ", server.ToString(),
+                       "\r\nAccept: ", form == PageForm::kText ? "text/plain" : "application/json",
+                       "\r\nConnection: close\r\n\r\n")));
+  return BodyOf(socket, server, page);
 }
 
 bool IsNobodyThere(const absl::Status& status) {
