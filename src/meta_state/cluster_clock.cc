@@ -7,6 +7,7 @@
 namespace arion {
 
 absl::Duration ClusterClock::Record::shown() const {
+  // Until there are three, the newest: a median of two would be a guess.
   if (count < last.size()) return last[count - 1];
   std::array<absl::Duration, 3> sorted = last;
   std::sort(sorted.begin(), sorted.end());
@@ -47,6 +48,7 @@ void ClusterClock::Judge() {
   const size_t half = shown.size() / 2;
   const absl::Duration median =
       shown.size() % 2 == 1 ? shown[half] : shown[half - 1] + (shown[half] - shown[half - 1]) / 2;
+  // A majority of all that live, this meta server included, not only of those that were heard.
   const auto near = std::count_if(shown.begin(), shown.end(), [&](absl::Duration one) {
     return absl::AbsDuration(one - median) <= bound_;
   });
@@ -58,6 +60,7 @@ void ClusterClock::Judge() {
 
 bool ClusterClock::JudgeOne(absl::Duration shown, bool was_wrong) const {
   if (!agreed_) return false;
+  // Two bounds, so that a clock at the limit does not flicker.
   return absl::AbsDuration(shown - *agreed_) > (was_wrong ? bound_ / 2 : bound_);
 }
 

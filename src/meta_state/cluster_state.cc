@@ -19,6 +19,7 @@ namespace {
 
 using JsonWriter = rapidjson::Writer<rapidjson::StringBuffer>;
 constexpr char kAppStatusScope[] = "app_status::";
+// What Pegasus writes where there is no server. Tools of both read the other's state.
 constexpr char kNoAddress[] = "invalid address";
 constexpr char kNoHostPort[] = "invalid host_port";
 constexpr char kAppsPrefix[] = "/apps/";
@@ -28,7 +29,9 @@ constexpr char kServersPrefix[] = "/arion/servers/";
 
 constexpr int64_t kTightPart = 5;  // with less than a fifth left a disk is tight
 
-// It says where its replica of `pid` lies, or a new one may be made, and no such disk fits.
+// Whether `fits` holds for no disk where the replica of `pid` lies or a new one may be made. False
+// where the server reports no such disk: nothing is known against it. The disk of the logs holds no
+// replica.
 template <typename Fits>
 bool NoPlaceFits(const Node& node, PartitionId pid, const Fits& fits) {
   const auto replica = node.replicas.find(pid);
@@ -72,6 +75,7 @@ std::string TableJson(const AppInfo& info) {
   }
   json.EndObject();
   json.Key("is_stateful");
+  // Pegasus writes truth values as numbers here.
   json.Int(info.is_stateful ? 1 : 0);
   json.Key("max_replica_count");
   json.Int(info.max_replica_count);
@@ -151,6 +155,7 @@ class ObjectReader {
     if (const auto* value = Find(key))
       value->IsInt64() ? void(*out = value->GetInt64()) : Fail(key);
   }
+  // Pegasus writes 0 and 1. A state that a person edited may say true and false.
   void Read(const char* key, bool* out) {
     const auto* value = Find(key);
     if (value == nullptr) return;
@@ -248,6 +253,7 @@ absl::StatusOr<AppInfo> ParseTable(std::string_view path, const std::string& tex
   } else {
     info.status = *known;
   }
+  // Bounded here, because Load makes an entry for each partition.
   if (info.partition_count < 1 || info.partition_count > kPartitionCountMax) {
     reader.Fail("partition_count");
   }
@@ -259,6 +265,7 @@ absl::StatusOr<AppInfo> ParseTable(std::string_view path, const std::string& tex
 // host:port twin when that is a literal. A name beside an address is remembered.
 Endpoint AddressOf(const std::string* address, const std::string* host_port, const char* key,
                    ObjectReader& reader, std::map<Endpoint, HostPort>* host_names) {
+  // Some versions write only one of the two texts.
   bool no_address = address == nullptr || *address == kNoAddress || address->empty();
   bool no_host = host_port == nullptr || *host_port == kNoHostPort || host_port->empty();
   if (no_address && no_host) return {};
@@ -268,6 +275,7 @@ Endpoint AddressOf(const std::string* address, const std::string* host_port, con
     return {};
   }
   if (!no_address && !no_host) {
+    // A literal that repeats the address needs no entry: PartitionJson writes that by itself.
     size_t colon = host_port->rfind(':');
     int32_t port = 0;
     if (colon != std::string::npos &&
@@ -327,6 +335,7 @@ absl::Status Damaged(std::string_view key, std::string_view what) {
 
 absl::Status ParseCommitted(std::string_view key, const std::string& text, Table* table) {
   const std::vector<absl::string_view> decrees = absl::StrSplit(text, ',');
+  // A short list would put decrees to wrong partitions, and with them wrong verdicts about copies.
   if (decrees.size() != table->partitions.size()) return Damaged(key, "is of other partitions");
   for (size_t i = 0; i < decrees.size(); ++i) {
     int64_t decree = 0;
@@ -348,6 +357,7 @@ bool Node::IsSlowFor(PartitionId pid) const {
   if (slow_disks.empty()) return false;
   const auto found = replicas.find(pid);
   return found == replicas.end() || slow_disks.contains(found->second.disk_tag) ||
+         // Every write waits for a log that lies there, wherever the replica is.
          slow_disks.contains(kLogHomeTag);
 }
 
@@ -356,6 +366,7 @@ bool Node::HasFullDisk() const {
 }
 
 bool Node::IsFullFor(PartitionId pid) const {
+  // Where the disk of the logs is full, no replica of the server takes writes.
   const bool is_log_full = std::any_of(disks.begin(), disks.end(), [](const DiskReport& disk) {
     return disk.tag == kLogHomeTag && disk.takes_no_writes;
   });
@@ -370,6 +381,7 @@ bool Node::IsNearlyFullFor(PartitionId pid) const {
 }
 
 bool Node::IsTightFor(PartitionId pid) const {
+  // A copy that is there already does not grow by staying: only a new one needs a fifth.
   if (replicas.contains(pid)) return IsNearlyFullFor(pid);
   return NoPlaceFits(*this, pid, [this](const DiskReport& disk) {
     return !disk.takes_no_writes && !nearly_full.contains(disk.tag) &&
@@ -389,6 +401,8 @@ bool Node::IsLoading(PartitionId pid) const {
 
 absl::StatusOr<ClusterState> ClusterState::Load(const std::map<std::string, std::string>& entries) {
   ClusterState state;
+  // Pegasus' meta server writes this while it rewrites the whole state: what is there is a part of
+  // it.
   if (auto apps = entries.find("/apps"); apps != entries.end() && apps->second == "lock") {
     return Damaged("/apps", "a full rewrite of the state was interrupted");
   }
@@ -396,6 +410,8 @@ absl::StatusOr<ClusterState> ClusterState::Load(const std::map<std::string, std:
     state.function_level = FindFunctionLevel(level->second);
     if (!state.function_level) return Damaged(kLevelKey, "not a level");
   }
+  // Keys come in the order of text, so "/apps/10/0" may precede "/apps/2": partitions are put into
+  // their tables when all is read.
   std::map<PartitionId, PartitionConfiguration> partitions;
   for (const auto& [key, value] : entries) {
     if (key.starts_with(kServersPrefix)) {
@@ -426,9 +442,12 @@ absl::StatusOr<ClusterState> ClusterState::Load(const std::map<std::string, std:
       }
       Partition partition;
       partition.config = std::move(found->second);
+      // When they left is not stored (nullopt), only in which order.
       for (Endpoint node : partition.config.last_drops) {
         partition.dropped.push_back({.node = node});
       }
+      // A member that is named may hold a lease from the meta server's former life. So it has an
+      // entry, which ServerRequests::Begin takes for alive.
       for (Endpoint node : partition.config.secondaries) state.nodes[node];
       if (partition.config.primary.IsValid()) state.nodes[partition.config.primary];
       table.partitions.push_back(std::move(partition));
@@ -471,6 +490,7 @@ Partition* ClusterState::FindPartition(PartitionId pid) {
   return index < table->partitions.size() ? &table->partitions[index] : nullptr;
 }
 const Partition* ClusterState::FindPartition(PartitionId pid) const {
+  // FindPartition changes nothing.
   return const_cast<ClusterState*>(this)->FindPartition(pid);
 }
 
@@ -504,6 +524,7 @@ size_t ClusterState::AliveCount() const {
 }
 
 ClusterState::Room ClusterState::RoomOfAll() const {
+  // No server reports a replica of it, so each is asked about room for a new one.
   constexpr PartitionId kNewReplica{};  // of no partition there is
   const bool any = std::any_of(nodes.begin(), nodes.end(), [&](const auto& entry) {
     const Node& node = entry.second;
@@ -527,9 +548,11 @@ bool ClusterState::HaveAllTold(PartitionId pid) const {
 FunctionLevel ClusterState::Level(const LivenessLimits& limits) const {
   int64_t known = static_cast<int64_t>(nodes.size());
   int64_t alive = static_cast<int64_t>(AliveCount());
+  // In a small cluster one server may be missing, so that a failover is possible with two servers.
   int64_t needed = limits.min_live_node_count > 0
                        ? limits.min_live_node_count
                        : std::max<int64_t>(1, std::min<int64_t>(3, known - 1));
+  // Where most servers are silent, the network of this meta server is the likelier cause.
   bool enough = alive >= needed && alive * 100 >= limits.live_percentage * known;
   return enough ? SetLevel() : std::min(SetLevel(), FunctionLevel::kFreezed);
 }
@@ -554,6 +577,7 @@ MetaStore::Change ClusterState::ChangeOfCommitted(const Table& table, std::optio
 
 MetaStore::Change ClusterState::ChangeOfListed(Endpoint server, bool is_listed) {
   const auto value = is_listed ? std::optional<std::string>("") : std::nullopt;
+  // The key alone says it, the value has no meaning.
   return {absl::StrCat(kServersPrefix, server.ToString()), value};
 }
 

@@ -41,7 +41,10 @@ constexpr absl::Duration kOlderShownFor = absl::Hours(24);
 // A bit of PartitionConfiguration::partition_flags.
 constexpr int32_t kPartitionDropped = 1;
 
-// What was proposed for a partition and has not happened yet.
+// One step for one partition that was proposed to a server, or is planned, and has not happened
+// yet. The guardian makes it (meta_judgement/partition_guardian.h) or an administrator plans it. It
+// ends when the configuration shows it, when it does not apply any more, or when patience ends. In
+// memory only: after a restart the guardian finds it again.
 struct Intent {
   ConfigType type = ConfigType::kInvalid;
   // The server that is asked to act.
@@ -54,7 +57,8 @@ struct Intent {
     return type == other.type && target == other.target && node == other.node &&
            keeps_factor == other.keeps_factor;
   }
-  // Bookkeeping of the sender and of the learning watch.
+  // How often it was sent since the ballot changed or the target reported, and when.
+  // `learner_seen`: the server that it is about reported that it learns.
   int32_t times_sent = 0;
   Instant last_sent;
   std::optional<Instant> first_sent;
@@ -83,7 +87,9 @@ struct ShownCommitted {
 
 struct Node;
 
-// One partition: what is stored of it (`config`, `committed`), and what is known of it now.
+// One partition: what is stored of it (`config`, `committed`), and what is known of it now. It is
+// made with its table and ends with it. Whoever changes `config` goes through the store first and
+// then through Install (configuration_change.h), so that the rest fits.
 struct Partition {
   PartitionConfiguration config;
   ShownCommitted committed;
@@ -135,7 +141,8 @@ struct Partition {
   bool IsDropped() const { return (config.partition_flags & kPartitionDropped) != 0; }
 };
 
-// One table.
+// One table, with all its partitions, from its creation for ever: dropped ones stay, so that their
+// ids are not given again.
 struct Table {
   AppInfo info;
   // By index.
@@ -151,7 +158,9 @@ struct Table {
   Instant tell_at;
 };
 
-// One server, as its beacons and reports show it. Memory only.
+// One server, as its beacons and reports show it. Memory only. It is made by a configuration that
+// names the server, by a beacon or by a recovery; it ends when an administrator forgets a dead
+// server. ServerRequests (meta/server_requests.h) and NoteReports write it.
 struct Node {
   bool alive = false;
   // Counts the restarts that were noticed.
@@ -249,8 +258,12 @@ struct LearnedBack {
   std::vector<std::string> doubts;
 };
 
-// All that a meta server knows. Its owner changes it freely; what is to last is stored through
-// ChangeOf first.
+// All that a meta server knows. Load makes it, MetaServer::State owns it until the process ends.
+// Its owner changes it freely; what is to last is stored through ChangeOf first:
+//
+//   store.Commit({state.ChangeOf(next)}, StoreNeed::kToServe, strand, [&](const absl::Status& s) {
+//     if (s.ok()) Install(*state.FindPartition(next.pid), next, cause, now);
+//   });
 struct ClusterState {
   Clocks clocks;
   WentBack went_back;

@@ -91,6 +91,8 @@ bool MayApply(FunctionLevel level, ConfigType type) {
 
 }  // namespace
 
+// The order of the checks is that of meta/STATE.md 5.1. Each of them answers what the sender can
+// act on: kOutdated makes it adopt the stored configuration, kPending keeps its question.
 UpdateJudgement JudgeUpdate(const ClusterState& state, FunctionLevel level,
                             const ConfigurationUpdateRequest& request) {
   const PartitionConfiguration& wanted = request.config;
@@ -100,16 +102,19 @@ UpdateJudgement JudgeUpdate(const ClusterState& state, FunctionLevel level,
   if (state.FindNode(request.node) == nullptr) return {UpdateVerdict::kUnknown, {}, "unknown node"};
 
   const PartitionConfiguration& now = partition->config;
+  // Before the level: the change is stored already, only its answer was lost.
   if (IsRepeat(now, wanted)) return {UpdateVerdict::kRepeat, {}, "repeated"};
   if (!MayApply(level, request.type)) return {UpdateVerdict::kFreezed, {}, "freezed"};
   if (wanted.ballot != now.ballot + 1) return {UpdateVerdict::kOutdated, {}, "ballot"};
   if (partition->pending || table->partitions_change) {
     return {UpdateVerdict::kPending, {}, "another change is being stored"};
   }
+  // All that follows is against this change as such. The sender then adopts what is stored.
   auto refuse = [](const char* reason) {
     return UpdateJudgement{UpdateVerdict::kOutdated, {}, reason};
   };
   if (partition->IsDropped()) return refuse("partition is dropped");
+  // A server with a larger ballot would ignore what this change leads to (stale_configuration.h).
   if (partition->IsBehind()) return refuse("a server knows a larger ballot");
 
   std::optional<Members> expected = ExpectedMembers(now, request.type, request.node);
@@ -220,11 +225,14 @@ PartitionChange WithReplicaCount(int32_t count) {
 }
 
 void Install(Partition& partition, PartitionConfiguration next, ConfigType cause, Instant now) {
+  // A change that keeps the ballot changes no member (WithReplicaCount).
   if (next.ballot == partition.config.ballot) {
     partition.config = std::move(next);
     partition.pending.reset();
     return;
   }
+  // What is known of servers follows their membership: who left becomes one to take back, who came
+  // is no such one any more.
   const PartitionConfiguration former = std::move(partition.config);
   partition.config = std::move(next);
   partition.pending.reset();
@@ -252,6 +260,7 @@ void Install(Partition& partition, PartitionConfiguration next, ConfigType cause
 
   if (cause == ConfigType::kAssignPrimary) partition.committed = {};  // it begins with what it has
   if (config.primary.IsValid()) {
+    // It was judged before it was stored: who may lead holds everything.
     if (MakesPrimary(cause) || cause == ConfigType::kPrimaryForceUpdateBallot) {
       partition.serving.insert(config.primary);
       partition.suspects.erase(config.primary);
@@ -265,6 +274,8 @@ void Install(Partition& partition, PartitionConfiguration next, ConfigType cause
     partition.primary_deadline.reset();
     partition.inactive_reports = 0;
   }
+  // A learner that its primary calls ready has all that the group has, so what was said against its
+  // copy is over.
   if (cause == ConfigType::kUpgradeToSecondary) {
     for (Endpoint node : config.secondaries) {
       if (former.IsMember(node)) continue;

@@ -34,6 +34,7 @@ FailureDetector::Verdict FailureDetector::OnBeacon(Endpoint node, Process proces
     bool was_stable = now - record.up_since >= options_.stable_running;
     record.unstable_restarts = was_stable ? 0 : record.unstable_restarts + 1;
     record.up_since = now;
+    // A lease of the former process counts from that beacon, not from the restart.
     record.former_service_end = record.last_beacon;
     if (record.process.id) record.former_ids.push_back(*record.process.id);
     if (record.former_ids.size() > kFormerIds) record.former_ids.pop_front();

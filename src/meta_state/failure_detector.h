@@ -20,7 +20,15 @@
 
 namespace arion {
 
-// OnBeacon for each beacon; Expire when NextDeadline() has come.
+// The judge of who lives. ServerRequests (meta/server_requests.h) feeds it and acts on its
+// verdicts:
+//
+//   detector.AssumeAlive(named_by_the_store, now);          // at the start
+//   if (detector.OnBeacon(from, {start, id}, now) == Verdict::kRestarted) ...
+//   for (Endpoint dead : detector.Expire(now)) ...          // when NextDeadline() has come
+//
+// Records are kept for the whole life of the meta server, so a server that returns is told how
+// often it was declared dead.
 class FailureDetector {
  public:
   // Settings of the meta server.

@@ -9,6 +9,7 @@ namespace {
 bool IsAnother(const AppInfo& ours, const AppInfo& its) {
   if (ours.create_second > 0 && its.create_second > 0)
     return ours.create_second != its.create_second;
+  // Some versions tell no time of creation. Then the name must do.
   return ours.app_name != its.app_name;
 }
 

@@ -35,6 +35,7 @@ std::string EncodeRecord(uint64_t serial, const std::vector<MetaStore::Change>& 
   return record;
 }
 
+// One record as it was read; `size` has the header in it.
 struct Record {
   uint64_t serial = 0;
   size_t size = 0;
@@ -100,6 +101,8 @@ class JournalMetaStore::Journal {
 
   absl::StatusOr<std::map<std::string, std::string>> Load() {
     FileSystem& files = env_.files();
+    // How a start goes about it: lock the directory, make a first file where there is none, replay
+    // all whole records, cut what a crash left behind them, and make durable what was read.
     RETURN_IF_ERROR(CreateDirectoryDurably(files, directory_));
     ASSIGN_OR_RETURN(lock_, files.Lock(JoinPath(directory_, "lock")));
     ASSIGN_OR_RETURN(const bool is_there, IsThere(files, path_));
@@ -126,6 +129,7 @@ class JournalMetaStore::Journal {
     }
     // No sync has seen it, and it is not whole: as if it had not been tried.
     if (!appended.ok()) return failure_.ok() ? NotStored(appended) : failure_;
+    // A failed sync is final: what of the record is on disk nobody can tell.
     failure_ = Accept(record.size(), changes);
     if (failure_.ok()) failure_ = RewriteWhenLong();
     // None of those promises that nothing was stored (meta_store/D1).
@@ -135,6 +139,7 @@ class JournalMetaStore::Journal {
 
   StoreRoom Look() {
     const StoreRoom room = reserve_.Look();
+    // On a full disk a shorter file makes room by itself.
     if (!room.is_short || !failure_.ok()) return room;
     failure_ = RewriteWhenLong();
     if (!failure_.ok()) failure_ = absl::DataLossError(failure_.message());
@@ -158,6 +163,9 @@ class JournalMetaStore::Journal {
     }
     // The first record came with the file, by an atomic replacement.
     if (!last) return absl::DataLossError(absl::StrCat(path_, ": damaged at its beginning"));
+    // A valid record behind the damage shows that durable bytes were damaged, not that a write was
+    // cut short. So each offset is tried. Serials bound what counts as one: a checksum alone could
+    // fit by chance.
     for (size_t i = at + 1; i + kRecordHeaderBytes < content.size(); ++i) {
       if (ParseRecord(content.substr(i), *last + 1, *last + content.size())) {
         return absl::DataLossError(absl::StrCat(path_, ": damaged at offset ", at,
@@ -166,6 +174,7 @@ class JournalMetaStore::Journal {
     }
     last_serial_ = *last;
     end_ = at;
+    // When to write the file anew is judged by this, without building it for each commit.
     fresh_bytes_ = FreshFile(0, entries_).size();
     return absl::OkStatus();
   }
@@ -249,6 +258,8 @@ class JournalMetaStore::Journal {
   absl::Status RewriteWhenLong() {
     if (!IsLong()) return absl::OkStatus();
     const std::string fresh = FreshFile(last_serial_, entries_);
+    // The size by which it was judged is that of the last new file. With the present one it is
+    // judged again.
     fresh_bytes_ = fresh.size();
     if (!IsLong()) return absl::OkStatus();
     const std::string spare = path_ + ".tmp";
@@ -266,6 +277,7 @@ class JournalMetaStore::Journal {
       LOG(WARNING) << "meta: " << path_ << " of " << end_ << " bytes grows on, a new one of "
                    << fresh.size() << " could not take its place: " << replaced;
       RemoveLeftOver(spare);
+      // Otherwise each commit would write the whole state in vain on a disk that refuses it.
       not_before_bytes_ = end_ + fresh_bytes_;
       return absl::OkStatus();
     }
@@ -294,8 +306,10 @@ class JournalMetaStore::Journal {
   JournalReserve reserve_;
   std::unique_ptr<WritableFile> lock_;
   std::unique_ptr<WritableFile> file_;
+  // What the file comes to, for the next new one.
   std::map<std::string, std::string> entries_;
   uint64_t last_serial_ = 0;
+  // Where the next record goes: behind the last one that is durable.
   uint64_t end_ = 0;
   bool has_remains_ = false;   // behind end_
   bool has_new_name_ = false;  // which is not durable
@@ -349,6 +363,8 @@ class JournalMetaStore::Queue : public std::enable_shared_from_this<Queue> {
 
   void DoWaiting() {
     is_busy_ = true;
+    // The task holds the journal, not the queue: the store may be destroyed while a record is
+    // written.
     pool_->Submit([weak = weak_from_this(), journal = journal_, strand = reply_on_,
                    job = std::exchange(waiting_, {})]() mutable {
       if (!job.batches.empty()) Write(*journal, job.batches);

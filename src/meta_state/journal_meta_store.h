@@ -39,13 +39,20 @@ struct StoreRoom;
 
 // Settings of one store.
 struct JournalMetaStoreOptions {
-  // The file is written anew when it exceeds this and four times what a fresh one would hold.
+  // Bytes. The file is written anew when it exceeds this and four times what a fresh one would
+  // hold.
   uint64_t history_bytes_max = 1 << 20;
-  // At most a tenth of the disk; 0: none.
+  // Bytes kept free for failovers on a full disk. At most a tenth of the disk; 0: none.
   uint64_t reserve_bytes = 64 << 20;
 };
 
-// The meta server's store. Work that waits for the disk runs in the directory's pool.
+// The meta server's store. main makes it for the meta server's directory and owns it; it is
+// destroyed after the MetaServer. Work that waits for the disk runs in the directory's pool.
+//
+//   JournalMetaStore store(env, "/data/meta");
+//   ASSIGN_OR_RETURN(auto entries, store.Load());       // once; may wait
+//   store.Commit({{"/apps/2", json}}, StoreNeed::kWhileRoom, strand,
+//                [](const absl::Status& stored) { ... });  // meta_store/D1
 class JournalMetaStore : public MetaStore {
  public:
   // `directory` is created by Load where it is missing.

@@ -60,6 +60,7 @@ StoreRoom JournalReserve::Look() {
   room_.reserve_bytes_wanted = std::min(bytes_, space->total_bytes / 10);
   const uint64_t low = std::min(kLowBytesMax, space->total_bytes / 50);
   const absl::StatusOr<uint64_t> size = Tend(space->available_bytes, low);
+  // Measured again, because the reserve has just grown or shrunk.
   const absl::StatusOr<FileSystem::Space> left = files_.SpaceOf(directory_);
   room_.available_bytes = left.ok() ? left->available_bytes : space->available_bytes;
   if (size.ok()) room_.reserve_bytes = *size;
@@ -89,6 +90,8 @@ absl::StatusOr<uint64_t> JournalReserve::Tend(uint64_t available_bytes, uint64_t
   const uint64_t wanted = room_.reserve_bytes_wanted;
   if (size > wanted) return reserve_.ShrinkBy(size - wanted);
   if (size == wanted || available_bytes <= 2 * low_bytes) return size;
+  // It takes only what lies above twice the bound: otherwise the reserve itself would make room
+  // short.
   return reserve_.GrowBy(std::min(wanted - size, available_bytes - 2 * low_bytes));
 }
 

@@ -61,6 +61,7 @@ void NoteCommitted(Table& table, Partition& partition, Endpoint node, const Repl
 bool IsUnclean(const ReplicaInfo& report) { return report.unclean.value_or(false); }
 
 void NoteBallot(Partition& partition, Endpoint node, const ReplicaInfo& report) {
+  // One hostile or damaged report would else stop the partition for ever (IsBehind).
   if (report.ballot > kBallotMax) return;
   if (report.ballot > partition.shown.ballot) partition.shown = {.ballot = report.ballot};
   if (report.ballot == partition.shown.ballot && report.status == PartitionStatus::kPrimary)
@@ -163,6 +164,8 @@ void NoteOutsider(Partition& partition, Endpoint node, const ReplicaInfo& report
                      return std::tuple(a.at, a.ballot, a.committed, a.prepared) <
                             std::tuple(b.at, b.ballot, b.committed, b.prepared);
                    });
+  // No more are remembered than the table could take back. The ones that left first, or hold least,
+  // go.
   size_t factor = static_cast<size_t>(std::max(partition.config.max_replica_count, 1));
   while (!partition.dropped.empty() &&
          partition.config.MemberCount() + partition.dropped.size() > factor) {
@@ -171,6 +174,7 @@ void NoteOutsider(Partition& partition, Endpoint node, const ReplicaInfo& report
 }
 
 void NoteNearlyFull(Node& node) {
+  // Two bounds, so that a disk at the limit does not change its mind with each report.
   constexpr int64_t kPercentLeft = 10, kPercentAgain = 15;
   const std::set<std::string> before = std::exchange(node.nearly_full, {});
   for (const DiskReport& disk : node.disks) {
@@ -187,7 +191,9 @@ void NoteRestart(Partition& partition, Endpoint node, Instant primary_deadline) 
   partition.suspects.erase(node);
   partition.short_copies.erase(node);
   partition.passed_over.erase(node);
+  // A primary's word counts only while its process lives.
   if (partition.shown.primary == node) partition.shown.primary = {};
+  // The new process has heard of no proposal.
   if (partition.intent && (partition.intent->target == node || partition.intent->node == node)) {
     partition.intent.reset();
   }
@@ -219,12 +225,15 @@ void NoteOlderCopy(ClusterState& state, Partition& partition, Endpoint node, Ins
          "its disk or a data directory put back, or the end of a log lost?";
 }
 
+// First what the server says of itself, then each stored partition: what the report says of its
+// copy there, or that it has none. The report replaces the last one as a whole.
 void NoteReports(ClusterState& state, const ConfigSyncRequest& sync, int64_t last_number,
                  absl::Duration grace, Instant now) {
   Node& node = state.nodes[sync.node];
   node.collected = true;
   node.last_report = sync.number.value_or(0);
   node.has_unreadable_disks = sync.unreadable_disks && !sync.unreadable_disks->empty();
+  // The patience of 2 s counts from the first report that says so.
   if (node.slow_disks.empty()) node.slow_since = now;
   node.slow_disks.clear();
   if (sync.slow_disks) node.slow_disks.insert(sync.slow_disks->begin(), sync.slow_disks->end());
@@ -239,6 +248,7 @@ void NoteReports(ClusterState& state, const ConfigSyncRequest& sync, int64_t las
   node.slow_members.clear();
   if (sync.slow_members)
     node.slow_members.insert(sync.slow_members->begin(), sync.slow_members->end());
+  // So that a table is logged when it first shows, not with each report.
   const std::map<int32_t, int32_t> formerly_unknown = std::exchange(node.unknown_tables, {});
   const std::map<PartitionId, ReplicaInfo> former = std::exchange(node.replicas, {});
   if (sync.stored_replicas) {
@@ -256,6 +266,7 @@ void NoteReports(ClusterState& state, const ConfigSyncRequest& sync, int64_t las
     }
   }
   Instant deadline = now + grace;
+  // Through the stored partitions, not the report: a replica that is missing says something, too.
   for (auto& [app_id, table] : state.tables) {
     for (Partition& partition : table.partitions) {
       auto found = node.replicas.find(partition.config.pid);
@@ -275,6 +286,7 @@ void NoteReports(ClusterState& state, const ConfigSyncRequest& sync, int64_t las
       NoteBallot(partition, sync.node, report);
       const int64_t number = sync.number.value_or(0);
       const bool is_of_this_configuration = number > partition.older_reports;
+      // A report that was asked for before may be of a time when another led, and wrote.
       if (is_of_this_configuration) {
         NoteLength(partition, sync.node, report, number);
         NoteCommitted(table, partition, sync.node, report, last_number);

@@ -1,5 +1,5 @@
-// ReportNumbers: the numbers of config syncs (meta/STATE.md 4.1). A report that carries a larger number
-// than another was asked for later.
+// ReportNumbers: the numbers of config syncs (meta/STATE.md 4.1). A report that carries a larger
+// number than another was asked for later.
 //
 // Threads   Strand-bound to its owner.
 // Promises  report_numbers/N1  A number is given once in a life of the meta server. `first` is drawn,
@@ -11,6 +11,7 @@
 
 namespace arion {
 
+// One for each life of a meta server, whose owner draws `first`. It ends with it.
 class ReportNumbers {
  public:
   explicit ReportNumbers(int64_t first) : last_(first) {}

@@ -79,6 +79,7 @@ bool ServesAsStored(const std::vector<HeldReplica>& found, const PartitionConfig
 StaleJudgement JudgeStale(const ClusterState& state, const Partition& partition) {
   CHECK(partition.IsBehind());
   const PartitionConfiguration& config = partition.config;
+  // The cases of meta/STATE.md 11.1, in that order. The first that applies decides.
   const Ballot ballot = partition.shown.ballot + 1;
   const auto store = [ballot](PartitionConfiguration next, const char* reason) {
     next.ballot = ballot;
@@ -86,6 +87,8 @@ StaleJudgement JudgeStale(const ClusterState& state, const Partition& partition)
   };
   std::vector<HeldReplica> found = WhatIsHeld(state, config.pid);
   PartitionConfiguration revived = WithoutMembers(config);
+  // Only that primary knows its members. With it as the last that left, the guardian asks it to
+  // begin alone, and the others learn from it.
   if (state.IsAlive(partition.shown.primary)) {
     revived.last_drops = {partition.shown.primary};
     return store(std::move(revived), "a primary serves under a larger ballot than is stored");
@@ -99,6 +102,8 @@ StaleJudgement JudgeStale(const ClusterState& state, const Partition& partition)
   if (IsInForce(found, config))
     return store(MembersStay(config), "no member knows the larger ballot that another has");
   LeaveTo(found, &revived);
+  // The best copy must be of the largest ballot shown: otherwise somebody who is not here may have
+  // written later.
   if (found.empty() || !found.back().IsWhole() || found.back().report->ballot < ballot - 1)
     return {.reason = "nobody who has the largest ballot shown holds all of it"};
   return store(std::move(revived), "all servers told; the largest ballot is not the stored one");

@@ -75,6 +75,7 @@ void NoteWentBack(ClusterState& state, const Table& table, Endpoint node, const 
 std::optional<ClusterWarning> StateWentBack(const ClusterState& state) {
   const WentBack& went_back = state.went_back;
   if (went_back.servers.empty()) return std::nullopt;
+  // Counted by table, as a person thinks of it.
   std::set<int32_t> tables = went_back.tables;
   for (PartitionId pid : went_back.partitions) tables.insert(pid.app_id);
   ClusterWarning warning{.kind = "state_went_back",

@@ -33,6 +33,7 @@ std::optional<ClusterWarning> StoreWarning(const StoreRoom& room, const absl::St
     return warning;
   }
   if (failure.ok()) return std::nullopt;
+  // Something other than a full disk.
   warning.kind = "state_not_stored";
   const bool may_pass = absl::IsResourceExhausted(failure) || absl::IsUnavailable(failure);
   warning.problem = absl::StrCat(

@@ -9,6 +9,7 @@
 namespace arion {
 namespace {
 
+// Environments travel with every config sync and table description.
 constexpr size_t kEnvironmentsMax = 200;
 constexpr size_t kEnvironmentBytesMax = 64 << 10;  // of a key with its value
 
@@ -26,6 +27,7 @@ EnvironmentJudgement JudgeSet(AppInfo next, const UpdateAppEnvRequest& request) 
   for (size_t i = 0; i < keys.size(); ++i) {
     const std::string name = absl::StrCat("app_env '", keys[i].substr(0, 100), "'");
     const absl::Status checked = CheckTableEnvironment(keys[i], values[i]);
+    // Two kinds of refusal: a value that the key can't have, and a key that Arion does not act on.
     if (absl::IsInvalidArgument(checked)) {
       return Refuse(
           ErrorCode::kInvalidParameters,
@@ -87,6 +89,7 @@ EnvironmentJudgement JudgeEnvironments(const Table* table, const UpdateAppEnvReq
         return Refuse(ErrorCode::kInvalidParameters, "no prefix is named");
       }
       const std::string prefix =
+          // As Pegasus does: a prefix is a whole word before a dot, and an empty one means all.
           request.clear_prefix->empty() ? "" : absl::StrCat(*request.clear_prefix, ".");
       std::vector<std::string> keys;
       for (const auto& [key, value] : next.envs) {

@@ -79,6 +79,7 @@ CreateJudgement JudgeCreate(const ClusterState& state, FunctionLevel level,
     return {*busy};
   }
   if (existing != nullptr) {
+    // A repeated create whose answer was lost must succeed, if it asks for the same table.
     if (!options.success_if_exist) return {ErrorCode::kAppExist};
     const AppInfo& info = existing->info;
     bool equal = info.partition_count == options.partition_count && info.app_type == app_type &&
@@ -118,6 +119,7 @@ DropJudgement JudgeDrop(const ClusterState& state, const TableLimits& limits,
     return {request.options.success_if_not_exist ? ErrorCode::kOk : ErrorCode::kAppNotExist};
   }
   int64_t reserve = request.options.reserve_seconds.value_or(0);
+  // A hundred years. What a request says beyond that would overflow the sum.
   constexpr int64_t kReserveSecondsMax = int64_t{100} * 365 * 86400;
   if (reserve <= 0) reserve = absl::ToInt64Seconds(limits.hold_dropped);
   AppInfo dropped = table->info;
@@ -147,9 +149,11 @@ TableJudgement JudgeRecall(const ClusterState& state, const std::set<std::string
     default:
       return {ErrorCode::kBusyCreating};
   }
+  // From then on its replicas are garbage, and may have been set aside.
   if (table->info.expire_second <= unix_seconds) return {ErrorCode::kAppNotExist};
   AppInfo next = table->info;
   if (!request.new_app_name.empty()) next.app_name = request.new_app_name;
+  // Meanwhile another table may have got the name.
   const bool is_taken =
       state.FindTableByName(next.app_name) != nullptr || being_created.contains(next.app_name);
   if (is_taken || !IsTableName(next.app_name)) return {ErrorCode::kInvalidParameters};

@@ -42,6 +42,7 @@ std::optional<ClusterWarning> UnknownTables(const ClusterState& state) {
       "; on ",
       NamedList(servers, kUnknownNamedMax, [](Endpoint server) { return server.ToString(); }),
       "): its state was lost, or an older copy of it was put back. Nothing of them is removed");
+  // Without tables nothing can be lost by a recovery. With some, it must be asked for on purpose.
   if (state.tables.empty()) {
     warning.way =
         "have the state learned from the replica servers: recover -s SERVER,... (all of them)";
