@@ -1,5 +1,5 @@
-// AdminRequests: what administrators and clients ask of the meta server, and what administrators tell
-// it to do; all but changes of tables (table_requests.h) and recovery (recovery_requests.h).
+// AdminRequests: what administrators and clients ask of the meta server, and what administrators
+// tell it to do; all but changes of tables (table_requests.h) and recovery (recovery_requests.h).
 //
 // Shapes    What only reads is answered at once from the state (meta_overview/meta_queries.h). The
 //           function level is stored first (meta_server/M1). Plans are in memory only.
@@ -23,8 +23,11 @@
 
 namespace arion {
 
+// The meta server's part for administrators. MetaServer::State makes it as a member, calls AddTo
+// before the first request, and destroys it with itself.
 class AdminRequests {
  public:
+  // What it works with. Everything here outlives it.
   struct Uses {
     ClusterState& state;
     StoreGuard& store;

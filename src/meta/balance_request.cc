@@ -45,12 +45,14 @@ BalanceJudgement JudgeBalanceRequest(const ClusterState& state, const GuardianOp
   for (const ProposedAction& action : request.actions) {
     if (!IsPlannable(action.type)) return refuse("a step's type is not one of a plan");
     if (!action.node.IsValid()) return refuse("a step names no server");
+    // A step without a target is for whoever is primary then.
     if (!action.target.IsValid() && !partition->config.primary.IsValid()) {
       return refuse("a step is for the primary, and there is none");
     }
     judgement.planned.push_back(
         {.type = action.type, .target = action.target, .node = action.node});
   }
+  // While a change is stored nobody knows yet what applies: the guardian judges it afterwards.
   if (!partition->pending && !MayBePlanned(state, options, *partition, judgement.planned, now)) {
     return refuse("its first step does not apply to the partition as it is");
   }

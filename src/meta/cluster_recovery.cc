@@ -13,6 +13,9 @@
 namespace arion {
 namespace {
 
+// Servers first (who did not tell all), then tables, then what was known of tables, then replicas;
+// each step needs the ones before. A refusal does not end it: the report is to name everything that
+// is wrong in one go.
 class ClusterRecovery {
  public:
   ClusterRecovery(const std::vector<HeldByServer>& held, const RecoveryOptions& options)
@@ -22,7 +25,9 @@ class ClusterRecovery {
     for (const HeldByServer& server : held_) LookAtServer(server);
     for (const HeldByServer& server : held_)
       for (const AppInfo& table : server.tables) LookAtTable(server.node, table);
+    // After the servers' tables: it is compared with what was merged of them.
     if (options_.known) LookAtKnown(*options_.known);
+    // Partitions of tables that are not certain would only lengthen the report.
     if (result_.error != ErrorCode::kOk) return Refused();
     for (const HeldByServer& server : held_)
       for (const ReplicaInfo& replica : server.replicas) LookAtReplica(server.node, replica);
@@ -85,6 +90,7 @@ class ClusterRecovery {
       return;
     }
     const int64_t version = app.version.value_or(0), known_version = known.version.value_or(0);
+    // Name and replica count change with the version: they must agree only under the same one.
     const bool agrees =
         app.app_type == known.app_type && app.partition_count == known.partition_count &&
         app.is_stateful == known.is_stateful &&
@@ -156,6 +162,7 @@ class ClusterRecovery {
       Doubt(absl::StrCat(name, ": ", teller,
                          " acts on other environments than those in the list "
                          "of tables, which were taken; look at get_app_envs"));
+    // What servers do now counts for these: the list may be of a time before.
     AppInfo next = known;
     next.duplicating = held->duplicating;
     next.is_bulk_loading = held->is_bulk_loading;

@@ -33,6 +33,7 @@ void ConfigurationRequests::OnUpdate(InboundRequest& request) {
   ConfigurationUpdateResponse response;
   if (partition != nullptr) response.config = partition->config;
   if (judgement.verdict == UpdateVerdict::kApply && AwaitsOtherCopies(*partition, update->type)) {
+    // The sender asks again in a moment, under the same ballot.
     response.err = ErrorCode::kBusy;
     return uses_.codec.Answer(request, response);
   }
@@ -73,13 +74,15 @@ void ConfigurationRequests::OnUpdate(InboundRequest& request) {
 }
 
 void ConfigurationRequests::JudgeHeld(PartitionId pid) {
+  // From the start: what was stored meanwhile may have made it a repeat, or outdated.
   for (InboundRequest& request : held_.Take(pid)) OnUpdate(request);
 }
 
-// A primary whose disk may be an older copy begins to lead, or gives way, when everybody was heard who
-// may hold more, for a grace at most. Where this meta server began just now, its state may be an older
-// copy, too: then its group may not be the last one, and everybody is who was known. Later the members
-// answer for themselves (pacifica/roll_call.h), and for an only one the copies of former members do.
+// A primary whose disk may be an older copy begins to lead, or gives way, when everybody was heard
+// who may hold more, for a grace at most. Where this meta server began just now, its state may be
+// an older copy, too: then its group may not be the last one, and everybody is who was known. Later
+// the members answer for themselves (pacifica/roll_call.h), and for an only one the copies of
+// former members do.
 bool ConfigurationRequests::AwaitsOtherCopies(const Partition& partition, ConfigType type) const {
   const PartitionConfiguration& config = partition.config;
   if (!IsUnprovenPrimary(uses_.state, partition)) return false;
@@ -121,10 +124,13 @@ void ConfigurationRequests::InstallStored(PartitionConfiguration next, const Ask
   CHECK(partition.pending == next)
       << "meta_server/M1: " << Describe(next) << " is not what was stored";
   Install(partition, std::move(next), asked.cause, Now());
+  // Reports that were asked for until now may have been written under the former configuration.
   partition.older_reports = uses_.numbers.last();
   uses_.changes.Add(1);
   LOG(INFO) << "meta: " << Describe(partition.config);
   if (partition.intent) partition.intent->times_sent = 0;  // now with another ballot
+  // While it was being stored the asker's process was replaced. What Install says of it (serving)
+  // is not true of the new one.
   if (asked.node.IsValid() && uses_.state.nodes[asked.node].incarnation != asked.incarnation) {
     NoteRestart(partition, asked.node,
                 uses_.detector.FormerServiceEnd(asked.node) + uses_.options.grace);
@@ -147,6 +153,8 @@ void ConfigurationRequests::GiveUp(PartitionId pid, Asked asked) {
 }
 
 void ConfigurationRequests::Settle(PartitionId pid) {
+  // A change of the whole table comes first: it waits for all partitions, and would else wait for
+  // ever.
   events_.settled(pid.app_id);
   JudgeHeld(pid);
   events_.plan();

@@ -1,15 +1,16 @@
-// ConfigurationRequests: changes of partitions' configurations, asked for by primaries or planned by the
-// guardian: judged, stored, installed, answered.
+// ConfigurationRequests: changes of partitions' configurations, asked for by primaries or planned
+// by the guardian: judged, stored, installed, answered.
 //
-// Shapes    The judgement is configuration_change.h's. While a change is on its way to the store the
-//           partition is pending, and updates of it are held. What could not be written is as if it
-//           had not been tried; after a failed sync it stays pending.
+// Shapes    The judgement is configuration_change.h's. While a change is on its way to the store
+//           the partition is pending, and updates of it are held. What could not be written is as
+//           if it had not been tried; after a failed sync it stays pending.
 // Threads   Strand-bound; callbacks come on the strand, while the owner lives.
 // Lifetime  All that it uses outlives it.
 // Promises  meta_server/M1, meta_server/M2.
-//           configuration_requests/C1  At most one change of a partition is on its way to the store.
-//           configuration_requests/C2  A held update is judged again when a change of its partition,
-//               or of its table, is stored or given up.
+//           configuration_requests/C1  At most one change of a partition is on its way to the
+//               store.
+//           configuration_requests/C2  A held update is judged again when a change of its
+//               partition, or of its table, is stored or given up.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -32,8 +33,11 @@
 
 namespace arion {
 
+// The meta server's part for configurations. A member of MetaServer::State, which calls AddTo and
+// Begin once, Store for each write of the guardian, and JudgeHeld when a table's change has ended.
 class ConfigurationRequests {
  public:
+  // What it works with. Everything here outlives it.
   struct Uses {
     ClusterState& state;
     const FailureDetector& detector;
@@ -44,6 +48,7 @@ class ConfigurationRequests {
     const Clock& clock;
     Counter& changes;  // that were stored
   };
+  // What it tells its owner. Called on the strand, within the call or the callback that caused it.
   struct Events {
     std::function<void(int32_t app_id)> settled;  // one of its partitions is pending no more
     std::function<void()> plan;                   // what the guardian sees has changed

@@ -18,6 +18,7 @@ std::string UseOf(const Partition& partition, Endpoint server) {
   if (config.IsMember(server)) return "is a member of";
   if (partition.pending && partition.pending->IsMember(server)) return "becomes a member of";
   const auto& drops = config.last_drops;
+  // Where there are members, who left before is needed by nobody.
   if (config.MemberCount() == 0 && std::find(drops.begin(), drops.end(), server) != drops.end())
     return "may hold the last copy of";
   if (partition.intent && IsNamedBy(*partition.intent, server)) return "is being asked for";
@@ -55,6 +56,7 @@ std::string WhyNotForgotten(const ClusterState& state, Endpoint server, int64_t 
 void Forget(ClusterState& state, Endpoint server) {
   state.nodes.erase(server);
   for (auto& [app_id, table] : state.tables) {
+    // All places that name servers beside configurations (which name it no more, WhyNeeded).
     table.untold.erase(server);
     for (Partition& partition : table.partitions) {
       std::erase_if(partition.dropped,

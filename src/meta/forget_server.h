@@ -9,8 +9,8 @@
 
 namespace arion {
 
-// Why a configuration needs `server`; empty: none does. Those of dropped tables that can't be recalled any
-// more need nobody.
+// Why a configuration needs `server`; empty: none does. Those of dropped tables that can't be
+// recalled any more need nobody.
 std::string WhyNeeded(const ClusterState& state, Endpoint server, int64_t unix_seconds);
 // Why it can't be forgotten; empty: it can.
 std::string WhyNotForgotten(const ClusterState& state, Endpoint server, int64_t unix_seconds);

@@ -1,8 +1,9 @@
-// HeldUpdates: update requests that came while a change of their partition was being stored. Who asks
-// then would else hear nothing, and wait for its call to end.
+// HeldUpdates: update requests that came while a change of their partition was being stored. Who
+// asks then would else hear nothing, and wait for its call to end.
 //
 // Threads   Strand-bound to its owner.
-// Promises  held_updates/U1  At most kHeldMax are held for each partition; more are dropped unanswered.
+// Promises  held_updates/U1  At most kHeldMax are held for each partition; more are dropped
+//               unanswered.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -16,6 +17,8 @@
 
 namespace arion {
 
+// A member of ConfigurationRequests. Requests that are held when it ends are dropped; their senders
+// run into their timeouts.
 class HeldUpdates {
  public:
   static constexpr size_t kHeldMax = 8;

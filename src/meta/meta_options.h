@@ -19,6 +19,8 @@
 
 namespace arion {
 
+// A meta server's settings. main/meta_main.cc fills them from the configuration (config/README.md);
+// MetaServer keeps a copy, of which Reconfigure changes those that may change in operation.
 struct MetaServerOptions {
   std::string cluster_name = "onebox";
   absl::Duration grace = absl::Seconds(10);
@@ -34,11 +36,11 @@ struct MetaServerOptions {
   absl::Duration hold_dropped_app = absl::Hours(168);
   // Where nothing is stored: serves nothing until it was told to recover (RPC_CM_START_RECOVERY).
   bool recover_from_replica_servers = false;
-  // Runs on the strand before servers are asked for a lost state; how many servers live here goes with
-  // it. An error refuses the recovery.
+  // Runs on the strand before servers are asked for a lost state; how many servers live here goes
+  // with it. An error refuses the recovery.
   std::function<absl::Status(const std::set<Endpoint>& servers, size_t alive)> before_recovery;
-  // Servers of an older version, which can't say of which cluster they are, are asked what they hold
-  // before they count (meta_state/foreign_tables.h).
+  // Servers of an older version, which can't say of which cluster they are, are asked what they
+  // hold before they count (meta_state/foreign_tables.h).
   bool vets_older_servers = false;
   // nullopt: begins at the level that was set last (steady, where none was); else at the lower one.
   std::optional<FunctionLevel> function_level_on_start;

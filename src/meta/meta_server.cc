@@ -21,6 +21,7 @@ namespace arion {
 namespace {
 
 constexpr absl::Duration kFirstResendDelay = absl::Seconds(1);
+// Each move of a copy takes disk and network from clients.
 constexpr size_t kMovesAtOnce = 2;
 constexpr absl::Duration kStandstillExcuse = absl::Milliseconds(100);
 constexpr uint64_t kFirstReportNumberMax = uint64_t{1} << 62;  // far from those of a former life
@@ -155,6 +156,8 @@ absl::Status MetaServer::State::Start() {
         if (other && other(request)) return;
         if (auto self = weak.lock()) self->Handle(std::move(request));
       });
+  // On the caller's thread, which may wait. The handler is set before, so that clients hear at once
+  // that they must wait, instead of running into timeouts.
   auto entries = store_.Load();
   if (!entries.ok()) return WithWayBack(entries.status());
   auto state = ClusterState::Load(*entries);
@@ -176,6 +179,7 @@ void MetaServer::State::Reconfigure(const MetaServerOptions& options) {
   strand_->Post([weak = weak_from_this(), options] {
     auto self = weak.lock();
     if (!self) return;
+    // Only what is read anew each time. The detector, for one, took its grace at construction.
     MetaServerOptions& ours = self->options_;
     ours.guardian_interval = options.guardian_interval;
     ours.min_live_node_count_for_unfreeze = options.min_live_node_count_for_unfreeze;
@@ -192,6 +196,7 @@ void MetaServer::State::Reconfigure(const MetaServerOptions& options) {
 
 void MetaServer::State::Stop(std::function<void()> done) {
   strand_->Post([self = shared_from_this(), done = std::move(done)] {
+    // First, so that nothing below causes another plan.
     self->phase_ = Phase::kStopped;
     self->store_.Stop();
     self->tables_.Stop();
@@ -205,6 +210,7 @@ void MetaServer::State::Overview(std::function<void(ClusterOverview)> done) {
   strand_->Post([weak = weak_from_this(), done = std::move(done)] {
     auto self = weak.lock();
     if (!self) return;
+    // What is shown for a day is forgotten here, where it is shown: no timer is needed.
     for (auto& [endpoint, node] : self->state_.nodes)
       if (self->Now() - node.older_since > kOlderShownFor) node.older_copies = 0;
     ForgetWhatWentBack(self->state_, self->Now());
@@ -231,6 +237,7 @@ void MetaServer::State::Begin(ClusterState loaded) {
   configurations_.Begin(servers_.start_ends());
   for (auto& [app_id, table] : state_.tables) {
     for (Partition& partition : table.partitions) {
+      // When the primary went is not stored. Counted from now, everybody gets a grace to report.
       if (!partition.config.primary.IsValid()) partition.headless_since = Now();
     }
     if (table.info.version)
@@ -262,6 +269,7 @@ void MetaServer::State::EndRecovery(RecoveryRequests::End end) {
 void MetaServer::State::OnRequest(InboundRequest request) {
   CHECK_ON_STRAND(strand_);
   const RequestHandlers::Handler* handler = handlers_.Find(request.header.name);
+  // An unknown code is answered in every phase: the sender need not try again.
   if (handler == nullptr) {
     if (phase_ == Phase::kServing && admin_.AnswersAsDisabled(request)) return;
     return request.responder.Reply(ErrorCode::kHandlerNotFound);
@@ -295,6 +303,8 @@ void MetaServer::State::RunPlan() {
   const Instant now = Now();
   if (now >= excused_until_) servers_.Expire();
   GuardianPlan plan = PlanPartitions(state_, Level(), GuardianOf(options_), now);
+  // The earliest of all that could make a difference: a death, what the guardian waits for, the
+  // interval.
   Instant wake =
       std::min({detector_.NextDeadline(), plan.next_look, now + options_.guardian_interval});
   if (!state_.awaited.empty()) wake = std::min(wake, servers_.start_ends());
@@ -302,6 +312,7 @@ void MetaServer::State::RunPlan() {
   if (!can_store && !store_.is_failed()) wake = std::min(wake, store_.retry_at());
   for (GuardianPlan::Step& step : plan.steps) {
     Partition& partition = *state_.FindPartition(step.pid);
+    // The same proposal keeps its bookkeeping: how often it was sent, and when.
     if (!SameIntent(partition.intent, step.intent)) partition.intent = step.intent;
     NotePassedOver(partition, step.passed_over, now);
     if (step.older) NoteOlderCopy(state_, partition, *step.older, now);
@@ -320,6 +331,7 @@ void MetaServer::State::RunPlan() {
       wake = std::min(wake, SendWhenDue(partition, now));
     }
   }
+  // Neither is needed to serve: on a full disk the rest of the room is for failovers.
   if (can_store && !store_.room().is_short) {
     BalanceWhenDue(now);
     told_.StoreWhenDue(now);
@@ -348,6 +360,8 @@ void MetaServer::State::BalanceWhenDue(Instant now) {
 Instant MetaServer::State::SendWhenDue(Partition& partition, Instant now) {
   Intent& intent = *partition.intent;
   auto delay = [&] {
+    // A one-way message may be lost, so it is repeated; ever less often, because most targets that
+    // do not act can't.
     absl::Duration doubled = kFirstResendDelay * (1 << std::clamp(intent.times_sent - 1, 0, 10));
     return std::min(doubled, options_.guardian_interval);
   };
@@ -375,6 +389,7 @@ void MetaServer::State::NoteStandstill() {
 void MetaServer::State::WakeAt(Instant when) {
   NoteStandstill();
   strand_->Cancel(timer_);
+  // At least 1 ms: what is due at once must not keep the strand from everything else.
   absl::Duration delay = std::max(std::max(when, excused_until_) - Now(), absl::Milliseconds(1));
   wake_at_ = Now() + delay;
   timer_ = strand_->PostAfter(delay, [weak = weak_from_this()] {

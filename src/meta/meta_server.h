@@ -1,7 +1,7 @@
 // MetaServer owns the cluster's configuration: tables, partitions, who serves them, who is alive.
 //
-// Threads   Start, Stop, Overview, stats: any thread; everything else on one strand. Judgement is pure
-//           (cluster_state.h, failure_detector.h, partition_guardian.h).
+// Threads   Start, Stop, Overview, stats: any thread; everything else on one strand. Judgement is
+//           pure (cluster_state.h, failure_detector.h, partition_guardian.h).
 // Lifetime  Environment, Transport and MetaStore outlive it.
 // Promises  meta_server/M1  A configuration is durable in the store before memory holds it and
 //               before anyone is told.
@@ -28,12 +28,20 @@
 
 namespace arion {
 
+// Since the process began. Any thread may read them; the exposition does.
 struct MetaServerStats {
   Counter configuration_changes;
   Counter primary_choice_failures;  // looks at a partition of which nobody could be made primary
   Counter server_deaths;
 };
 
+// One meta server. main makes it, starts it once and stops it before the transport and the store
+// end. After Stop it serves nothing; what is being stored may still become durable.
+// |
+// |  MetaServer server(env, transport, store, options);
+// |  RETURN_IF_ERROR(server.Start());             // may wait for the disk
+// |  server.Overview([](ClusterOverview overview) { ... });
+// |  server.Stop([&] { stopped.Notify(); });
 class MetaServer {
  public:
   MetaServer(Environment& env, Transport& transport, MetaStore& store, MetaServerOptions options);

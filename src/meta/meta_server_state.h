@@ -1,10 +1,11 @@
-// MetaServer::State connects the parts of the meta server on its one strand: what it knows, which requests
-// are answered in which phase, and the plan after every event.
+// MetaServer::State connects the parts of the meta server on its one strand: what it knows, which
+// requests are answered in which phase, and the plan after every event.
 //
 // Threads   Strand-bound, except Start, Stop, Overview and stats.
-// Lifetime  Its parts are members: what they wait for comes back only while it lives (owner_life.h).
-// Promises  meta_server_state/S1  Unless it serves, nothing is planned, and no request is handled but
-//               one to recover.
+// Lifetime  Its parts are members: what they wait for comes back only while it lives
+//           (owner_life.h).
+// Promises  meta_server_state/S1  Unless it serves, nothing is planned, and no request is handled
+//               but one to recover.
 //           meta_server_state/S2  What the guardian sees has changed: it looks again, soon.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -33,6 +34,8 @@
 
 namespace arion {
 
+// Held by a shared_ptr, because posted tasks hold weak ones: what comes back after the MetaServer
+// is gone does nothing. Members stand in the order in which they need each other.
 class MetaServer::State : public std::enable_shared_from_this<MetaServer::State> {
  public:
   State(Environment& env, Transport& transport, MetaStore& store, MetaServerOptions options);

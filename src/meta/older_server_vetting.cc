@@ -55,6 +55,7 @@ void OlderServerVetting::Ask(Endpoint server) {
                   strand_,
                   life_.While([this, server,
                                start_time = vettings_[server].start_time](const RpcResult& result) {
+                    // The answer of a former process says nothing of the present one.
                     if (vettings_[server].start_time == start_time) OnAnswer(server, result);
                   }));
 }
@@ -82,6 +83,7 @@ std::optional<ClusterWarning> OlderServerVetting::Foreign() const {
   std::vector<Endpoint> foreign;
   std::string why;
   for (const auto& [server, vetting] : vettings_) {
+    // One that gave up is not shown any more.
     const bool knocks = clock_.Now() - vetting.judged_at <= 3 * kForeignPause;
     if (vetting.verdict != Vetting::Verdict::kForeign || !knocks) continue;
     if (foreign.empty()) why = vetting.why_foreign;

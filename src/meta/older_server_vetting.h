@@ -1,14 +1,15 @@
-// OlderServerVetting: servers of an older version, which can't say of which cluster they are, are asked
-// what they hold before they count (meta_state/foreign_tables.h says whose that is).
+// OlderServerVetting: servers of an older version, which can't say of which cluster they are, are
+// asked what they hold before they count (meta_state/foreign_tables.h says whose that is).
 //
-// Shapes    One question at a time for each process. Its last beacon waits for the answer, and is read
-//           again when it fits. One that holds another cluster's tables is asked again by its beacons,
-//           after a while. One that does not say it three times over is let in.
+// Shapes    One question at a time for each process. Its last beacon waits for the answer, and is
+//           read again when it fits. One that holds another cluster's tables is asked again by its
+//           beacons, after a while. One that does not say it three times over is let in.
 // Threads   Strand-bound; callbacks come on the strand, while the owner lives.
 // Lifetime  The transport, the clock and the state outlive it.
 // Promises  older_server_vetting/V1  A beacon of a process of an older version counts only after a
 //               verdict about this process.
-//           older_server_vetting/V2  At most kServersMax servers are remembered; more are not let in.
+//           older_server_vetting/V2  At most kServersMax servers are remembered; more are not let
+//               in.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -29,6 +30,8 @@
 
 namespace arion {
 
+// A member of MetaServer::State. ServerRequests asks it for each beacon, if the cluster vets at all
+// (MetaServerOptions::vets_older_servers).
 class OlderServerVetting {
  public:
   static constexpr size_t kServersMax = 2000;  // a stranger's beacons must not fill the memory

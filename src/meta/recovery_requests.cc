@@ -77,6 +77,8 @@ std::optional<StartRecoveryResponse> RecoveryRequests::WhyNot(
 void RecoveryRequests::OnStart(InboundRequest& request) {
   auto start = RequestCodec::Decode<StartRecoveryRequest>(request);
   if (!start) return;
+  // A tool whose call timed out asks again. It waits for the same recovery instead of being
+  // refused.
   if (recovery_ != nullptr) {
     if (recovery_->askers.size() < kAskersMax) recovery_->askers.push_back(std::move(request));
     return;
@@ -108,6 +110,7 @@ void RecoveryRequests::OnStart(InboundRequest& request) {
   recovery_->askers.push_back(std::move(request));
   events_.begun();
   for (Endpoint node : nodes) recovery_->held.push_back({.node = node});
+  // Each server gets two questions (AskServers).
   recovery_->answers_missing = 2 * nodes.size();
   const absl::Duration wait = events_.leases_end() - uses_.clock.Now();
   if (wait <= absl::ZeroDuration()) return AskServers();
@@ -156,6 +159,7 @@ void RecoveryRequests::AskServer(size_t index, const char* name, const Request& 
 void RecoveryRequests::Store() {
   for (HeldByServer& held : recovery_->held) {
     if (held.failure.empty()) continue;
+    // Half an answer counts as none: tables without their replicas would be made anew, empty.
     held.tables.clear();
     held.replicas.clear();
   }
@@ -197,6 +201,7 @@ void RecoveryRequests::Install(RecoveredCluster recovered) {
     if (!held.failure.empty()) continue;
     uses_.state.nodes[held.node].alive = true;
     uses_.detector.AssumeAlive(held.node, uses_.clock.Now());
+    // As if they had reported just now: the guardian then need not wait for the next config sync.
     ConfigSyncRequest sync{.node = held.node, .stored_replicas = held.replicas};
     if (!held.unreadable_disks.empty()) sync.unreadable_disks = held.unreadable_disks;
     NoteReports(uses_.state, sync, uses_.numbers.last(), uses_.options.grace, uses_.clock.Now());
@@ -204,6 +209,7 @@ void RecoveryRequests::Install(RecoveredCluster recovered) {
 }
 
 void RecoveryRequests::Finish(const StartRecoveryResponse& response) {
+  // First: an asker that is answered may begin another one.
   const auto recovery = std::move(recovery_);
   for (InboundRequest& asker : recovery->askers) uses_.codec.Answer(asker, response);
   events_.ended(response.err == ErrorCode::kOk ? End::kRecovered : End::kFailed);

@@ -1,16 +1,17 @@
 // RecoveryRequests: the meta server makes its state again from what replica servers hold, when an
 // administrator tells it to. What becomes of what they say: cluster_recovery.h.
 //
-// Shapes    One recovery at a time, from the request to the answer; who asks again meanwhile gets the
-//           same answer. The servers are asked when no lease that was granted before can still be
-//           held. Meanwhile nothing else is served, no beacon answered either: so no primary of before
-//           serves beside one that is chosen.
+// Shapes    One recovery at a time, from the request to the answer; who asks again meanwhile gets
+//           the same answer. The servers are asked when no lease that was granted before can still
+//           be held. Meanwhile nothing else is served, no beacon answered either: so no primary of
+//           before serves beside one that is chosen.
 // Errors    As meta/STATE.md 11.2 lists them.
 // Threads   Strand-bound; callbacks come on the strand, while the owner lives.
 // Lifetime  All that it uses outlives it.
-// Promises  recovery_requests/R1  Replica servers are asked only after the time that leases_end said.
-//           recovery_requests/R2  The state has the tables that were learned when they are stored, or
-//               none (meta_server/M1).
+// Promises  recovery_requests/R1  Replica servers are asked only after the time that leases_end
+//               said.
+//           recovery_requests/R2  The state has the tables that were learned when they are stored,
+//               or none (meta_server/M1).
 //           recovery_requests/R3  Each `begun` is followed by one `ended`, unless it is stopped.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -40,6 +41,7 @@
 
 namespace arion {
 
+// A member of MetaServer::State, which serves nothing else between `begun` and `ended`.
 class RecoveryRequests {
  public:
   struct Uses {
@@ -67,7 +69,8 @@ class RecoveryRequests {
   void Stop() { is_stopped_ = true; }
 
  private:
-  // One recovery.
+  // One recovery, from the first request to the answer. Questions under way hold it: an answer that
+  // comes after a stop still finds where to write.
   struct Recovery {
     RecoveryOptions options;
     std::vector<InboundRequest> askers;

@@ -12,11 +12,12 @@
 
 namespace arion {
 
+// What `node` may set aside, of what it reported last. Empty below level lively.
 std::vector<ReplicaInfo> GarbageOf(const ClusterState& state, FunctionLevel level, Endpoint node,
                                    int64_t unix_seconds);
 
-// Of `missing`, which have no directory at `node`: whom nobody will ask for there. By the same rule,
-// but already when steady: nothing is removed by the answer alone.
+// Of `missing`, which have no directory at `node`: whom nobody will ask for there. By the same
+// rule, but already when steady: nothing is removed by the answer alone.
 std::vector<PartitionId> UnneededOf(const ClusterState& state, FunctionLevel level, Endpoint node,
                                     const std::vector<PartitionId>& missing, int64_t unix_seconds);
 

@@ -1,8 +1,8 @@
 // RequestCodec: how the meta server's parts read requests and write answers.
 //
 // Threads   Immutable after construction.
-// Promises  request_codec/C1  A request is answered at most once. One that does not decode is answered
-//               here, ERR_INVALID_DATA.
+// Promises  request_codec/C1  A request is answered at most once. One that does not decode is
+//               answered here, ERR_INVALID_DATA.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -18,6 +18,8 @@
 
 namespace arion {
 
+// One for all parts of a meta server. `peers`: how the replica servers of this cluster read
+// messages.
 class RequestCodec {
  public:
   // Of replica servers, and of whoever asks as they do.

@@ -29,6 +29,7 @@ void ServerRequests::AddTo(RequestHandlers& handlers) {
 
 void ServerRequests::Begin() {
   began_at_ = Now();
+  // A former life may have granted leases until just now.
   leases_end_ = Now() + uses_.options.grace;
   for (auto& [endpoint, node] : uses_.state.nodes) {
     node.alive = true;
@@ -90,6 +91,8 @@ bool ServerRequests::NoteLife(const BeaconMessage& beacon) {
 void ServerRequests::CameAlive(Endpoint server, const char* what) {
   LOG(INFO) << "meta: " << server << " " << what;
   Node& node = uses_.state.nodes[server];
+  // All that its last process reported is void, and what of it is not named here is replaced by the
+  // next report.
   uses_.wall_clocks.ForgetServer(server);
   node.alive = true;
   node.collected = false;
@@ -162,10 +165,12 @@ void ServerRequests::AddPartitions(Endpoint server, ConfigSyncResponse& response
       response.partitions.push_back({.info = table.info, .config = config, .host_node = server});
     }
   }
+  // All or nothing: a part of the list would read as if the rest were not the server's.
   if (response.err != ErrorCode::kOk) response.partitions.clear();
 }
 
 void ServerRequests::AddGarbage(const ConfigSyncRequest& sync, ConfigSyncResponse& response) const {
+  // 0 while clocks disagree. Then no dropped table is over.
   const int64_t for_good = UnixSecondsForGood(uses_.clock);
   auto garbage = GarbageOf(uses_.state, Level(), sync.node, for_good);
   if (!garbage.empty()) response.gc_replicas = std::move(garbage);

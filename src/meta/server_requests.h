@@ -1,15 +1,16 @@
-// ServerRequests: what replica servers tell the meta server, beacons and config syncs, and who is alive
-// by that.
+// ServerRequests: what replica servers tell the meta server, beacons and config syncs, and who is
+// alive by that.
 //
-// Shapes    meta/STATE.md 3 and 4. The judgement is FailureDetector's and that of replica_reports.h. An
-//           answer to a config sync has the sender's partitions, and its replicas that nobody needs.
+// Shapes    meta/STATE.md 3 and 4. The judgement is FailureDetector's and that of
+//           replica_reports.h. An answer to a config sync has the sender's partitions, and its
+//           replicas that nobody needs.
 // Threads   Strand-bound.
 // Lifetime  All that it uses outlives it.
 // Promises  meta_server/M3.
 //           server_requests/S1  A beacon that is answered OK grants a lease that ends before
 //               leases_end.
-//           server_requests/S2  Of the reports of a server whose syncs are numbered, only the one that
-//               carries the number awaited is read, and it once.
+//           server_requests/S2  Of the reports of a server whose syncs are numbered, only the one
+//               that carries the number awaited is read, and it once.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -32,10 +33,13 @@
 
 namespace arion {
 
+// The meta server's part for replica servers. A member of MetaServer::State, which calls Begin when
+// the state is loaded and Expire in each plan.
 class ServerRequests {
  public:
   static constexpr size_t kNodesMax = 2000;  // a stranger's beacons must not fill the memory
 
+  // What it works with. Everything here outlives it.
   struct Uses {
     ClusterState& state;
     FailureDetector& detector;
@@ -81,8 +85,8 @@ class ServerRequests {
   const Events events_;
   Instant began_at_{0};
   Instant leases_end_{0};
-  // As this life found it. To whom leads nothing then, a former life may have given a death of which
-  // it knows nothing, since its clock stood still; to be told so once more costs it nothing.
+  // As this life found it. To whom leads nothing then, a former life may have given a death of
+  // which it knows nothing, since its clock stood still; to be told so once more costs it nothing.
   std::set<Endpoint> led_at_begin_;
 };
 

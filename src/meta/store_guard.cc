@@ -26,7 +26,9 @@ void StoreGuard::Commit(std::vector<MetaStore::Change> batch, StoreNeed need, St
 }
 
 void StoreGuard::Note(const absl::Status& stored, StoreNeed need) {
+  // A table's change that found no room is no reason to alarm: its asker was told.
   if (need == StoreNeed::kToServe || stored.ok()) failure_ = stored;
+  // At once, without waiting for the next look.
   if (ErrorOf(stored) == ErrorCode::kDiskInsufficient) room_.is_short = true;
   if (stored.ok()) return;
   if (absl::IsResourceExhausted(stored) || absl::IsUnavailable(stored)) {
@@ -62,6 +64,7 @@ void StoreGuard::NoteRoom(const StoreRoom& room) {
   const bool has_room_again = room_.is_short && !room.is_short;
   room_ = room;
   if (!has_room_again) return;
+  // The wait of RetryLater was for room.
   retry_at_ = clock_.Now();
   on_room_();
 }

@@ -1,12 +1,12 @@
-// StoreGuard: the way to the store. It knows what became of storing the state: what is refused while
-// it can't be stored, when that is tried again, and how much room there is.
+// StoreGuard: the way to the store. It knows what became of storing the state: what is refused
+// while it can't be stored, when that is tried again, and how much room there is.
 //
 // Errors    `done` hears what the store said (meta_store/D1). A store that can't be written now is
-//           tried again by whoever wants to; after RetryLater the guardian waits. One that failed for
-//           good stays so until a restart: what is in memory was durable and is served on, but not
-//           changed.
-// Threads   Load before anything else; it may wait for the disk. All else is strand-bound; callbacks
-//           come on the strand, while the owner lives.
+//           tried again by whoever wants to; after RetryLater the guardian waits. One that failed
+//           for good stays so until a restart: what is in memory was durable and is served on, but
+//           not changed.
+// Threads   Load before anything else; it may wait for the disk. All else is strand-bound;
+//           callbacks come on the strand, while the owner lives.
 // Lifetime  The store and the clock outlive it.
 // Promises  store_guard/G1  Before `done` hears of a failure, is_failed, failure and
 //               WhyNoTableChange say so.
@@ -32,8 +32,12 @@
 
 namespace arion {
 
+// A member of MetaServer::State. All parts store through it, never through the MetaStore itself, so
+// that one place knows whether anything can be stored.
 class StoreGuard {
  public:
+  // How often room is looked at, and how long the guardian waits after a change that could not be
+  // written.
   static constexpr absl::Duration kLookInterval = absl::Seconds(1);
   static constexpr absl::Duration kRetryDelay = absl::Seconds(3);
   using Stored = absl::AnyInvocable<void(const absl::Status& stored)>;

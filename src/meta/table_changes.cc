@@ -79,6 +79,8 @@ void TableChanges::Finish(int32_t app_id, const absl::Status& stored) {
     events_.given_up();
   }
   change.done(StoreGuard::ErrorOf(stored));
+  // Held updates of its partitions first, then requests for tables; those of other tables that wait
+  // are deferred again.
   for (int32_t i = 0; i < table.info.partition_count; ++i) events_.judgeable({app_id, i});
   for (InboundRequest& request : std::exchange(deferred_, {})) events_.again(std::move(request));
 }

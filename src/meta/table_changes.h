@@ -1,14 +1,15 @@
-// TableChanges: changes of tables' descriptions, and perhaps of all their partitions, from the judgement
-// to what became of storing them; requests that wait for that; names that are taken meanwhile.
+// TableChanges: changes of tables' descriptions, and perhaps of all their partitions, from the
+// judgement to what became of storing them; requests that wait for that; names that are taken
+// meanwhile.
 //
-// Shapes    A change of partitions begins to be stored once no change of one of them is on its way to
-//           the store. What could not be written is as if it had not been tried. After a failed sync
-//           nothing is known any more: what was about to change stays as it is, and pending.
+// Shapes    A change of partitions begins to be stored once no change of one of them is on its way
+//           to the store. What could not be written is as if it had not been tried. After a failed
+//           sync nothing is known any more: what was about to change stays as it is, and pending.
 // Threads   Strand-bound; callbacks come on the strand, while the owner lives.
 // Lifetime  The state, the store and the clock outlive it.
 // Promises  table_changes/T1  One change at a time for each table.
-//           table_changes/T2  `done` comes once for each change, after the state shows what became of
-//               it, and before requests that waited for it are handled again.
+//           table_changes/T2  `done` comes once for each change, after the state shows what became
+//               of it, and before requests that waited for it are handled again.
 //           table_changes/T3  A name that is reserved is free again when it is released, by whoever
 //               reserved it.
 // SPDX-License-Identifier: Apache-2.0
@@ -33,10 +34,17 @@
 
 namespace arion {
 
+// A member of MetaServer::State. TableRequests begins changes, ConfigurationRequests tells when a
+// partition settled (Continue).
+// |
+// |  if (changes.Defers(table, request)) return;
+// |  changes.Begin({.next = info, .done = [](ErrorCode error) { ... }});
 class TableChanges {
  public:
+  // Requests that wait, of all tables. More are answered ERR_BUSY.
   static constexpr size_t kDeferredMax = 1000;
 
+  // One change of one table.
   struct Change {
     AppInfo next;
     // nullopt: partitions stay as they are.
@@ -45,6 +53,7 @@ class TableChanges {
     std::optional<AppInfo> former;
     absl::AnyInvocable<void(ErrorCode)> done;  // kOk, or StoreGuard::ErrorOf
   };
+  // What it tells its owner, on the strand.
   struct Events {
     std::function<void(Table&)> changed;         // it is stored and installed
     std::function<void()> given_up;              // it could not be written

@@ -21,6 +21,7 @@ Instant TableNews::TellWhenDue(Table& table, Instant now) const {
   std::erase_if(table.untold, [&](Endpoint node) { return !uses_.state.IsAlive(node); });
   if (table.untold.empty()) return Instant::InfiniteFuture();
   if (now < table.tell_at) return table.tell_at;
+  // The next round is due when these calls have timed out: at most one is under way to each server.
   table.tell_at = now + kTellAgain;
   const int32_t app_id = table.info.app_id;
   const std::string body = uses_.codec.Encode(TableChangedRequest{table.info});

@@ -1,8 +1,8 @@
 // TableNews: what a table is like now goes to every server, again and again until it has answered.
 //
-// Shapes    Who has not heard is in Table::untold, and when they are told again in Table::tell_at. The
-//           dead hear of it by the config sync of their return, and so do servers of an older version,
-//           which don't know the message.
+// Shapes    Who has not heard is in Table::untold, and when they are told again in Table::tell_at.
+//           The dead hear of it by the config sync of their return, and so do servers of an older
+//           version, which don't know the message.
 // Threads   Strand-bound.
 // Lifetime  All that it uses outlives it.
 // Promises  table_news/N1  A server leaves Table::untold only when it has answered for the table's
@@ -19,8 +19,11 @@
 
 namespace arion {
 
+// A member of MetaServer::State, which calls Begin for each stored change and TellWhenDue in each
+// plan.
 class TableNews {
  public:
+  // Also how long an answer is waited for.
   static constexpr absl::Duration kTellAgain = absl::Milliseconds(300);
 
   struct Uses {

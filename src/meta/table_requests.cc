@@ -38,6 +38,7 @@ void TableRequests::OnCreate(InboundRequest& request) {
   for (const Partition& partition : table.partitions) {
     batch.push_back(uses_.state.ChangeOf(partition.config));
   }
+  // Name and id are taken before the store is asked: a second create meanwhile must get neither.
   uses_.changes.Reserve(table.info.app_name);
   uses_.state.last_reserved_app_id = table.info.app_id;
   uses_.store.Commit(std::move(batch), StoreNeed::kWhileRoom,
@@ -67,6 +68,8 @@ void TableRequests::OnDrop(InboundRequest& request) {
   if (!judgement.dropped) return uses_.codec.Answer(request, DropAppResponse{judgement.error});
   AppInfo& info = uses_.state.FindTable(judgement.dropped->app_id)->info;
   AppInfo former = info;
+  // Memory shows at once that it is being dropped, so requests meanwhile are refused. `former` is
+  // put back if the store refuses.
   info.status = AppStatus::kDropping;
   uses_.changes.Begin({.next = *std::move(judgement.dropped),
                        .of_partitions = PartitionChange{ConfigType::kDropPartition, Emptied},
@@ -88,7 +91,8 @@ void TableRequests::Recall(InboundRequest& request, Instant until) {
   if (judgement.next && !CanChangeTables()) judgement = {WhyNoTableChange()};
   if (!judgement.next) return uses_.codec.Answer(request, RecallAppResponse{judgement.error});
   const int32_t app_id = recall->app_id;
-  // A primary of before may answer from its lease until it hears of the drop, or is dead.
+  // A primary from before the drop may answer from its lease until it hears of the drop, or is
+  // dead.
   if (!IsLetGo(uses_.state, *uses_.state.FindTable(app_id))) {
     if (uses_.clock.Now() >= until)
       return uses_.codec.Answer(request, RecallAppResponse{ErrorCode::kBusyDropping});

@@ -1,7 +1,7 @@
 // TableRequests: creating, dropping, recalling and changing tables, from the request to the answer.
 //
-// Shapes    The checks are table_lifecycle.h's and table_environments.h's. A change that passes goes
-//           through TableChanges; a new table is stored here.
+// Shapes    The checks are table_lifecycle.h's and table_environments.h's. A change that passes
+//           goes through TableChanges; a new table is stored here.
 // Errors    As meta/STATE.md 10 lists them; the store's as StoreGuard::ErrorOf says.
 // Threads   Strand-bound.
 // Lifetime  All that it uses outlives it.
@@ -27,11 +27,15 @@
 
 namespace arion {
 
+// The meta server's part for tables. A member of MetaServer::State, which calls AddTo before the
+// first request and Stop once.
 class TableRequests {
  public:
+  // How long a recall waits for servers to hear of the drop, and how often it looks.
   static constexpr absl::Duration kRecallPatience = absl::Seconds(3);
   static constexpr absl::Duration kRecallLook = absl::Milliseconds(30);
 
+  // What it works with. Everything here outlives it.
   struct Uses {
     ClusterState& state;
     StoreGuard& store;

@@ -14,7 +14,8 @@ void ToldWriter::StoreWhenDue(Instant now) {
   std::vector<MetaStore::Change> batch;
   std::vector<int32_t> app_ids;
   for (auto& [app_id, table] : state_.tables) {
-    // One that gets a leader begins anew, perhaps.
+    // A partition that gets a leader may begin anew with less. ConfigurationRequests stores its
+    // decree with that change; one of before must not overwrite it.
     const bool is_about_to_begin = std::any_of(
         table.partitions.begin(), table.partitions.end(),
         [](const Partition& one) { return one.pending && !one.config.primary.IsValid(); });
@@ -23,6 +24,7 @@ void ToldWriter::StoreWhenDue(Instant now) {
     batch.push_back(ClusterState::ChangeOfCommitted(table));
     app_ids.push_back(app_id);
   }
+  // Those that did not report yet stay in the list. One that was forgotten is in neither and goes.
   std::set<Endpoint> known = state_.awaited;
   for (const auto& [endpoint, node] : state_.nodes)
     if (state_.listed.contains(endpoint) || (node.alive && node.collected)) known.insert(endpoint);
@@ -40,6 +42,7 @@ void ToldWriter::StoreWhenDue(Instant now) {
                   }
                   for (const int32_t app_id : app_ids)
                     if (Table* table = state_.FindTable(app_id))
+                      // They are due again in the next round.
                       table->is_committed_unstored = true;
                 });
 }

@@ -16,6 +16,7 @@
 
 namespace arion {
 
+// A member of MetaServer::State, which calls StoreWhenDue in each plan while there is room.
 class ToldWriter {
  public:
   ToldWriter(ClusterState& state, StoreGuard& store, const MetaServerOptions& options)

@@ -31,6 +31,7 @@ void WallClocks::Note(Endpoint from, std::optional<int64_t> wall_ms, Instant cou
     counts_from_ = now + kWaitedAtMost;
   }
   ours_before_ = ours;
+  // A beacon that waited carries the time of when it was sent.
   if (now < std::max(counts_from_, counts_from)) wall_ms = std::nullopt;
   if (wall_ms && *wall_ms >= 0 && *wall_ms <= kWallMillisMax)
     cluster_clock_.Note(from, absl::Milliseconds(*wall_ms - monotonic_ms), ours,

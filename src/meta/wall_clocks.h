@@ -1,14 +1,15 @@
 // WallClocks: what beacons tell the meta server of wall clocks, and where it is shown: in
 // ClusterState::clocks and Node::clock_offset, has_wrong_clock.
 //
-// Shapes    Judged by ClusterClock. A machine that was paused from outside has a monotonic clock that
-//           stood still, and beacons that waited tell the time of before: where our two clocks went
-//           apart, what was heard is forgotten, and nothing counts for a moment.
+// Shapes    Judged by ClusterClock. A machine that was paused from outside has a monotonic clock
+//           that stood still, and beacons that waited tell the time of before: where our two clocks
+//           went apart, what was heard is forgotten, and nothing counts for a moment.
 // Threads   Strand-bound.
 // Lifetime  The clock and the state outlive it.
-// Promises  wall_clocks/W1  What the state shows of clocks is what ClusterClock says, after each call
-//               but ForgetServer.
-//           wall_clocks/W2  `on_judged` comes whenever a server's clock becomes wrong, or right again.
+// Promises  wall_clocks/W1  What the state shows of clocks is what ClusterClock says, after each
+//               call but ForgetServer.
+//           wall_clocks/W2  `on_judged` comes whenever a server's clock becomes wrong, or right
+//               again.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -24,6 +25,7 @@
 
 namespace arion {
 
+// A member of MetaServer::State. ServerRequests calls Note for each beacon that counts.
 class WallClocks {
  public:
   // `offset_max`: of a wall clock, from what most show.

@@ -44,6 +44,8 @@ class TableBalance {
   bool BalancePrimaries(std::vector<BalanceMove>* moves, size_t moves_max) {
     bool any = false;
     while (moves->size() < moves_max) {
+      // A chain moves roles only, within seconds. A copy of a primary's data costs minutes, so it
+      // comes second.
       const Endpoint most = Most(primaries_);
       std::vector<BalanceMove> chain = ChainBetween(most);
       if (chain.empty()) chain = CopyOfPrimary(most, FewestOfTakers(primaries_));
@@ -79,6 +81,7 @@ class TableBalance {
 
   void Count(Endpoint node, PartitionId pid, Counts* counts) {
     const auto found = counts->find(node);
+    // A partition with a member outside `nodes` is left alone.
     if (found == counts->end())
       moved_.insert(pid);
     else
@@ -100,6 +103,7 @@ class TableBalance {
   // A chain of moves to existing secondaries that takes a primary from `most` and gives one to the
   // server with the fewest of all that can be reached, if that has at least two fewer.
   std::vector<BalanceMove> ChainBetween(Endpoint most) const {
+    // A breadth-first search over "can hand a primary to": the shortest chain to each server.
     std::map<Endpoint, BalanceMove> came_by;
     std::deque<Endpoint> reached = {most};
     Endpoint best = most;
@@ -116,6 +120,7 @@ class TableBalance {
         }
       }
     }
+    // With a difference of one a move would only swap the two.
     if (primaries_.at(most) - primaries_.at(best) < 2) return {};
     return ChainTo(best, most, came_by);
   }
@@ -141,6 +146,7 @@ class TableBalance {
   void Carry(const BalanceMove& move) {
     auto found = std::find_if(partitions_.begin(), partitions_.end(),
                               [&](const auto& config) { return config.pid == move.pid; });
+    // Only one move for each partition: plans of one partition would stand in each other's way.
     moved_.insert(move.pid);
     const bool is_primary = move.kind != BalanceMove::Kind::kCopySecondary;
     if (is_primary) {
@@ -171,12 +177,14 @@ std::vector<BalanceMove> PlanBalance(const ClusterState& state, size_t moves_max
   std::vector<Endpoint> nodes;
   for (const auto& [endpoint, node] : state.nodes) {
     if (!node.alive) continue;
+    // Its copies are not known yet: a plan without them would be undone at once.
     if (!node.collected) return {};
     const bool is_left_alone = !node.slow_disks.empty() || node.HasFullDisk() ||
                                state.SlownessReports(endpoint) > 0 || node.has_wrong_clock ||
                                node.is_stopping;
     if (!is_left_alone) nodes.push_back(endpoint);
   }
+  // Where most servers are left alone, the rest would have to take it all.
   if (nodes.size() < 2 || 2 * nodes.size() < state.AliveCount()) return {};
   std::set<Endpoint> takers(nodes.begin(), nodes.end());
   for (const auto& [app_id, table] : state.tables) {
@@ -203,6 +211,7 @@ std::vector<BalanceMove> PlanBalance(const ClusterState& state, size_t moves_max
     tables.emplace_back(table, nodes, takers);
     primaries_move |= tables.back().BalancePrimaries(&moves, moves_max);
   }
+  // Copies wait for primaries to lie still: moving primaries changes which copies should move.
   if (primaries_move) return moves;
   for (TableBalance& table : tables) table.BalanceCopies(&moves, moves_max);
   return moves;
@@ -221,8 +230,10 @@ std::vector<Intent> StepsOf(const BalanceMove& move) {
       return {{kAddSecondaryForLoadBalance, a, b},
               {kDowngradeToSecondary, a, a},
               {kUpgradeToPrimary, b, b},
+              // Before the removal the role moves: a primary can't be removed in place.
               remove_from(b)};
     case BalanceMove::Kind::kCopySecondary:
+      // No target: whoever is primary when the step is due (TakePlanned).
       return {{kAddSecondaryForLoadBalance, {}, b}, remove_from({})};
   }
   return {};

@@ -16,6 +16,7 @@ std::optional<int64_t> ShareLeft(const Node& node) {
   for (const DiskReport& disk : node.disks) {
     if (!node.nearly_full.contains(disk.tag)) continue;
     const int64_t left = disk.available_bytes - disk.available_bytes_min;
+    // In whole numbers: an exact order keeps the plan of an unchanged state the same.
     const int64_t share = left / std::max<int64_t>(disk.total_bytes / 1000, 1);
     if (!least || share < *least) least = share;
   }
@@ -26,6 +27,7 @@ std::optional<int64_t> ShareLeft(const Node& node) {
 bool HasGuests(const ClusterState& state, Endpoint endpoint, const Node& node) {
   return std::any_of(node.replicas.begin(), node.replicas.end(), [&](const auto& entry) {
     const Partition* partition = state.FindPartition(entry.first);
+    // Its directory lingers after it left, and holds its space until it is removed.
     return node.GivesAway(entry.first) &&
            (partition == nullptr || !partition->config.IsMember(endpoint));
   });
@@ -39,6 +41,7 @@ CopyGiving::CopyGiving(const ClusterState& state) : state_(state) {
     if (const std::optional<int64_t> share = ShareLeft(node); share && node.alive)
       fullest.emplace_back(*share, endpoint);
   if (fullest.empty()) return;
+  // Servers of which a copy is being given: the next one waits.
   std::set<Endpoint> busy;
   for (const auto& [app_id, table] : state.tables)
     for (const Partition& partition : table.partitions)

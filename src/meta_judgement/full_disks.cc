@@ -43,6 +43,8 @@ bool FullDisks::MustLeave(Endpoint endpoint, PartitionId pid) {
 
 bool FullDisks::HasEnoughWithRoom(const PartitionConfiguration& config) const {
   const int32_t factor = std::max(config.max_replica_count, 1);
+  // Two, where the table has two, even if one is enough for writes: a copy alone is lost with its
+  // disk.
   const int32_t needed = std::max(WriteMembersMin(write_members_min_, factor), std::min(factor, 2));
   const auto counts = [&](Endpoint e) { return state_.IsAlive(e) && HasRoom(e, config.pid); };
   const auto members = std::count_if(config.secondaries.begin(), config.secondaries.end(), counts) +

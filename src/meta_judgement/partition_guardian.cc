@@ -18,7 +18,10 @@ namespace {
 
 constexpr int kSlowMovesAtOnce = 16;  // of members that acknowledge slowly
 
-// One look at all partitions; what it decided so far counts for the next decision.
+// One look at all partitions. What it decided so far counts for the next decision (placement_,
+// moves_away_), so a plan for a thousand partitions spreads over the servers.
+// The order in one partition is that of the functions' calls: JudgeMembers, JudgePrimary, plans,
+// Cure. The first that names a step ends it.
 class Look {
  public:
   Look(const ClusterState& state, FunctionLevel level, const GuardianOptions& options, Instant now)
@@ -34,6 +37,8 @@ class Look {
         succession_(state, options.grace, now, &plan_.next_look) {}
 
   GuardianPlan Plan() {
+    // New copies come last in the plan, those for a primary alone before the others: what ends an
+    // outage goes out first.
     std::vector<GuardianPlan::Step> lonely, rest;
     if (level_ < FunctionLevel::kFreezed) return {};
     for (const auto& [app_id, table] : state_.tables)
@@ -93,6 +98,7 @@ class Look {
     if (!rest.empty()) step = TakePlanned(partition, rest.front());
     // It stays planned.
     if (step && step->intent->type == ConfigType::kDowngradeToSecondary && !MayStepDown(partition))
+      // Meanwhile it is cured, but loses no member: the plan may need that one.
       step = CureWithout(ConfigType::kRemove, partition);
     else if (!step || patience_.GivesUp(partition, *step->intent)) {
       rest.clear();
@@ -209,6 +215,8 @@ class Look {
       if (std::optional<Step> step = LeaveFull(partition)) return *step;
     }
     if (partition.intent && StillApplies(partition, *partition.intent)) {
+      // A proposal under way is kept, so that it is repeated to the same server, unless another one
+      // promises more.
       if (std::optional<Step> other = UpgradeAnother(partition)) return *other;
       const bool may_choose_another =
           partition.intent->type == ConfigType::kAddSecondary ||
@@ -228,6 +236,7 @@ class Look {
     if (std::optional<Step> step = LeaveSlow(partition)) return *step;
     size_t factor = static_cast<size_t>(std::max(config.max_replica_count, 1));
     if (config.MemberCount() < factor) return AddMissing(partition);
+    // One too many: a primary and as many secondaries as the table wants replicas.
     if (config.secondaries.size() >= factor) {
       const Endpoint giver = giving_.GiverOf(config);
       Step step = Propose(ConfigType::kRemove, config.primary,
@@ -261,6 +270,7 @@ class Look {
       ++moves_away_;
       return Propose(ConfigType::kDowngradeToSecondary, config.primary, config.primary);
     }
+    // A slow member is better than a write that waits for a copy to be made.
     if (config.MemberCount() <= Enough()) return std::nullopt;
     for (Endpoint node : config.secondaries)
       if (slow_.IsOnSlowDisk(node, config.pid) ||
@@ -338,6 +348,7 @@ class Look {
     if (!partition.primary_deadline) return std::nullopt;
 
     // Its process is new.
+    // Until the deadline a former lease may still hold, and the primary may resume.
     bool expired = now_ >= *partition.primary_deadline;
     if (!expired) LookAgainAt(*partition.primary_deadline);
     const ReplicaInfo* report = node->LoadedReplica(config.pid);
@@ -470,6 +481,7 @@ class Look {
       const auto has_much_room = [&](Endpoint e) {
         return comes_first(e) && !full_.IsTight(e, config.pid);
       };
+      // Who left last comes first: it lacks least and learns soonest.
       for (size_t i = partition.dropped.size(); i > 0 && !node.IsValid(); --i) {
         if (has_much_room(partition.dropped[i - 1].node)) node = partition.dropped[i - 1].node;
       }

@@ -10,6 +10,8 @@ PlacementPlanner::PlacementPlanner(const ClusterState& state) : state_(state) {
     for (const Partition& partition : table.partitions) {
       if (partition.config.primary.IsValid()) AddPrimary(partition.config.primary, app_id);
       for (Endpoint node : partition.config.secondaries) AddReplica(node, app_id);
+      // What was proposed counts as if it had happened, else the next look would choose the same
+      // server again.
       if (!partition.intent) continue;
       switch (partition.intent->type) {
         case ConfigType::kAssignPrimary:
@@ -49,6 +51,7 @@ Endpoint PlacementPlanner::FewestPrimaries(const Filter& may) const {
   Endpoint best;
   for (const auto& [endpoint, node] : state_.nodes) {
     if (!node.alive || !node.collected || !may(endpoint)) continue;
+    // The address decides ties, so that equal states give equal plans.
     auto rank = [&](Endpoint e) { return std::tuple(LoadOf(e).primaries, LoadOf(e).replicas, e); };
     if (!best.IsValid() || rank(endpoint) < rank(best)) best = endpoint;
   }

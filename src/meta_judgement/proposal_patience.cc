@@ -24,6 +24,8 @@ bool ProposalPatience::GivesUp(const Partition& partition, const Intent& intent)
   if (!intent.first_sent) return false;
   if (intent.type == ConfigType::kUpgradeToPrimary)
     return HasPassed(*intent.first_sent + kUpgradePatience);
+  // Whoever learns is at work, however long it takes. Its failure shows in a report
+  // (NoteNoLearner).
   if (intent.times_sent == 0 || intent.learner_seen) return false;
   const Node* node = state_.FindNode(intent.node);
   const bool is_new =
@@ -32,8 +34,10 @@ bool ProposalPatience::GivesUp(const Partition& partition, const Intent& intent)
                                       ? kOpeningPatience
                                   : is_new ? kAssignPatience
                                            : kProposalPatience;
+  // Both bounds: a proposal of which times_sent began anew gets time to be answered, too.
   if (!HasPassed(std::max(*intent.first_sent + patience, intent.last_sent + kAnswerPatience)))
     return false;
+  // A removal or a step down says nothing against the server's disks.
   if (TakesReplica(intent.type)) ignored_ = intent.node;
   return true;
 }

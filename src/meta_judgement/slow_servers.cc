@@ -15,6 +15,7 @@ bool SlowServers::IsOnSlowDisk(Endpoint endpoint, PartitionId pid) {
   const Node* node = state_.FindNode(endpoint);
   if (node == nullptr || !node->alive || !node->IsSlowFor(pid) || MostAreSlow()) return false;
   const Instant since = node->slow_since + kSlowDiskPatience;
+  // Nothing else may happen before: the look must come by itself.
   if (now_ < since) next_look_ = std::min(next_look_, since);
   return now_ >= since;
 }

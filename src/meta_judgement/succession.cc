@@ -44,6 +44,8 @@ bool Succession::HaveAliveMembersReported(const Partition& partition) const {
 }
 
 bool Succession::IsStillTime(const Partition& partition) {
+  // Counted from when nobody led any more: a partition without a primary serves nobody, so waiting
+  // has an end.
   const Instant deadline = partition.headless_since.value_or(now_) + grace_;
   if (now_ >= deadline) return false;
   next_look_ = std::min(next_look_, deadline);
@@ -112,10 +114,10 @@ const ReplicaInfo* Succession::LoadedOf(const Partition& partition, Endpoint end
   return has_told ? node->LoadedReplica(partition.config.pid) : nullptr;
 }
 
-// By the last mutation's ballot and decree. Who can't tell the ballot (0: nothing is in its log, it
-// holds a checkpoint; an older server beside others) has followed the group until it was cut off: it
-// leads where it reaches further than the best of the others. A learner's state (-1) only where there
-// is nothing else.
+// By the last mutation's ballot and decree. A copy without that ballot (0: nothing is in its log,
+// it holds a checkpoint; or an older server beside others) has followed the group until it was cut
+// off. It leads where it reaches further than the best of the others. A learner's state (-1) leads
+// only where there is nothing else.
 Endpoint Succession::LongestSecondary(const Partition& partition) const {
   using Candidate = std::pair<Endpoint, const ReplicaInfo*>;
   std::vector<Candidate> found;
@@ -125,6 +127,8 @@ Endpoint Succession::LongestSecondary(const Partition& partition) const {
     if (const ReplicaInfo* report = node->LoadedReplica(partition.config.pid))
       found.emplace_back(endpoint, report);
   }
+  // Where no server tells the ballot of its last mutation, the replica's ballot is all there is,
+  // and equally rough for all.
   const bool all_are_older =
       std::none_of(found.begin(), found.end(), [](const Candidate& candidate) {
         return candidate.second->last_mutation_ballot.has_value();
@@ -137,6 +141,8 @@ Endpoint Succession::LongestSecondary(const Partition& partition) const {
     return std::tuple(ballot_of(candidate), candidate.second->last_prepared_decree,
                       candidate.first == partition.former_primary);
   };
+  // Two kinds that can't be compared by ballot: the best of each is found first, then the two are
+  // compared by how far they reach.
   std::optional<Candidate> tells, tells_not;
   for (const Candidate& candidate : found) {
     std::optional<Candidate>& best = ballot_of(candidate) == Ballot(0) ? tells_not : tells;
@@ -164,6 +170,7 @@ Succession::Candidate Succession::CandidateOf(PartitionId pid, Endpoint endpoint
   if (node == nullptr || !node->alive || !node->collected) return candidate;
   const ReplicaInfo* report = node->LoadedReplica(pid);
   if (report == nullptr) {
+    // It is known to have nothing, unless a disk that can't be read may hold it.
     candidate.is_known = !node->IsLoading(pid) && !node->has_unreadable_disks;
     return candidate;
   }
@@ -199,6 +206,8 @@ Endpoint Succession::LastOne(const Partition& partition) {
     return c.mutation_ballot > Ballot(0) ? c.mutation_ballot : c.ballot;
   };
   const Ballot theirs = ballot_of(earlier), ours = ballot_of(last);
+  // What follows is for logs that are not durable. Either one may have lost its end, so the two
+  // must not contradict each other.
   const bool agree = (theirs >= ours && earlier.committed >= last.committed) ||
                      (theirs <= ours && earlier.committed <= last.committed);
   Decree prepared = std::max(earlier.prepared, last.prepared);
@@ -265,6 +274,8 @@ OutsideCopies OutsideCopiesOf(const ClusterState& state, const PartitionConfigur
   const auto rank = [](const ReplicaInfo& report) {
     return std::tuple(*report.last_mutation_ballot, report.last_prepared_decree);
   };
+  // Only copies whose servers tell the ballot of the last mutation are compared: others prove
+  // nothing.
   const ReplicaInfo* best = own;
   for (const auto& [endpoint, node] : state.nodes) {
     if (!node.alive || endpoint == config.primary) continue;
@@ -284,6 +295,7 @@ OutsideCopies OutsideCopiesOf(const ClusterState& state, const PartitionConfigur
 bool IsOlderEverywhere(const ClusterState& state, const Partition& partition) {
   const PartitionConfiguration& config = partition.config;
   if (config.primary.IsValid() || partition.IsDropped()) return false;
+  // Those whose copies could decide: the members, or who left last where there is none.
   std::vector<Endpoint> holders = config.secondaries;
   if (holders.empty() && !config.last_drops.empty()) holders = {config.last_drops.back()};
   bool is_one_there = false;
@@ -304,6 +316,7 @@ bool IsForsaken(const ClusterState& state, const Partition& partition) {
   const auto may_follow = [&](Endpoint endpoint) {
     const Node* node = state.FindNode(endpoint);
     if (node == nullptr || !node->alive) return false;
+    // It may still report a copy.
     if (!node->collected) return true;
     return node->replicas.contains(config.pid) && !partition.short_copies.contains(endpoint);
   };

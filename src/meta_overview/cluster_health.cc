@@ -27,6 +27,8 @@ std::string Named(const std::vector<Endpoint>& servers) {
 
 std::string WhyItTakesNone(const DiskReport& disk) {
   const int32_t lacks = disk.lacks.value_or(-1);
+  // Older servers say only that it takes no writes. A later version may name something that is
+  // unknown here.
   if (lacks == static_cast<int32_t>(Want::kSpace))
     return absl::StrCat(disk.tag, " lacks space, ", disk.available_bytes >> 20, " of ",
                         disk.total_bytes >> 20, " MiB available, the bound is ",
@@ -48,6 +50,7 @@ std::vector<Endpoint> Those(const ClusterOverview& overview, Predicate is_meant)
 std::string Sentence(std::vector<std::string> parts) {
   std::string text = absl::StrJoin(parts, "; ");
   if (text.empty()) return text;
+  // Not toupper: it depends on the locale, and some sentences begin with a number.
   if (text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
   return text + ".";
 }
@@ -90,6 +93,8 @@ std::string WhoCameBackOlder(const ClusterOverview& overview) {
                       " than before: look for a disk or directory that was put back.");
 }
 
+// Worst first, because people read the beginning: what is not served, what is missing, then what
+// threatens.
 std::vector<std::string> WrongPartsOf(const ClusterOverview& overview, const Totals& totals) {
   std::vector<std::string> parts;
   const auto partitions = [&](PartitionHealth health, const char* one, const char* many) {
@@ -161,6 +166,7 @@ void AddWarnings(const ClusterOverview& overview, ClusterHealth* health) {
   }
   if (ways.empty()) return;
   if (!problems.empty()) {
+    // A notice changes no grade.
     if (health->grade == ClusterHealth::Grade::kHealthy)
       health->grade = ClusterHealth::Grade::kReduced;
     health->wrong = absl::StrCat(Sentence(std::move(problems)), " ", health->wrong);
@@ -230,6 +236,7 @@ ClusterHealth HealthWithoutWarnings(const ClusterOverview& overview) {
                      0;
   const auto wrong = WrongPartsOf(overview, totals);
   ClusterHealth health{.wrong = Sentence(wrong), .doing = Sentence(DoingPartsOf(overview))};
+  // A cluster that has just begun is not healthy: nobody could serve a table.
   if (overview.servers.empty()) {
     health.grade = ClusterHealth::Grade::kReduced;
     health.wrong = "No replica server has reported yet.";
@@ -248,11 +255,12 @@ ClusterHealth HealthWithoutWarnings(const ClusterOverview& overview) {
   }
   health.wrong += WhoCameBackOlder(overview);
   health.grade = fails ? ClusterHealth::Grade::kFailing : ClusterHealth::Grade::kReduced;
+  // Only where nothing is under way a reason for that is due.
   if (!health.doing.empty()) return health;
   if (overview.level < FunctionLevel::kSteady)
     health.doing = "Nothing is moved at this level.";
   else if (overview.dead_servers > 0 && totals.of(PartitionHealth::kHealthy) < totals.partitions)
-    health.doing = "It is waited for silent servers to come back before copies are made elsewhere.";
+    health.doing = "Silent servers get time to come back before copies are made elsewhere.";
   return health;
 }
 

@@ -9,7 +9,11 @@
 
 namespace arion {
 
-// For the first lines of a page, the shell and the dashboard.
+// The first lines of `status`, of a page and of the dashboard. Made from one overview, and as old
+// as that:
+//
+//   const ClusterHealth health = HealthOf(OverviewOf(state, level, write_members_min));
+//   Print(ClusterHealthName(health.grade), health.wrong, health.doing);
 struct ClusterHealth {
   enum class Grade {
     kHealthy,

@@ -45,6 +45,7 @@ void AddPartition(const ClusterState& state, PartitionId pid, const Partition& p
     ServerShare& share = row->servers[member];
     ++(share.*role);
     if (health != PartitionHealth::kHealthy) ++share.unhealthy;
+    // An older version reports no durability, and acknowledges what is in its page cache.
     if (const Node* node = state.FindNode(member); node != nullptr && node->is_older) {
       row->durability.insert(Durability::kOs);
       row->older_servers.insert(member);
@@ -60,6 +61,7 @@ void AddPartition(const ClusterState& state, PartitionId pid, const Partition& p
     const auto replica = node.replicas.find(pid);
     if (!node.alive || replica == node.replicas.end()) continue;
     if (node.IsLoading(pid)) ++row->servers[endpoint].opening;
+    // The primary compares the copies, so its verdict is the partition's.
     if (endpoint == config.primary &&
         replica->second.content_verdict == static_cast<int32_t>(ContentVerdictKind::kUndecided))
       ++row->undecided;
@@ -122,6 +124,7 @@ ClusterOverview OverviewOf(const ClusterState& state, FunctionLevel level,
     server.lacks_open_files =
         node.alive && node.replicas_max && server.share.copies() >= *node.replicas_max;
   }
+  // Problems of the whole cluster, the ones that a person must act on.
   if (auto unknown = UnknownTables(state)) overview.warnings.push_back(*std::move(unknown));
   if (auto older = OlderEverywhere(state)) overview.warnings.push_back(*std::move(older));
   if (auto went_back = StateWentBack(state)) overview.warnings.push_back(*std::move(went_back));

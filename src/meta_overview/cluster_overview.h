@@ -35,7 +35,7 @@ std::string_view PartitionHealthName(PartitionHealth health);
 // `write_members_min`: mutation_2pc_min_replica_count.
 PartitionHealth HealthOf(const PartitionConfiguration& config, int32_t write_members_min);
 
-// What one server holds, of one table or of all.
+// How many replicas one server has, of one table or of all.
 struct ServerShare {
   int32_t primaries = 0;
   int32_t secondaries = 0;
@@ -51,7 +51,7 @@ struct ServerShare {
   bool operator==(const ServerShare&) const = default;
 };
 
-// One table that serves.
+// One table that serves (not one that is dropped, or under way).
 struct TableOverview {
   int32_t app_id = 0;
   std::string name;
@@ -69,7 +69,7 @@ struct TableOverview {
   std::set<Endpoint> older_servers;
 };
 
-// One server, alive or dead.
+// One server, alive or dead; numbers are of what it reported last.
 struct ServerOverview {
   Endpoint address;
   bool is_alive = false;
@@ -99,7 +99,9 @@ struct WorkOverview {
   Endpoint node;
 };
 
-// Everything at one moment.
+// The whole cluster at one moment: a copy, so that pages and metrics read it on their own threads.
+// MetaServer::Overview makes it on the meta server's strand and adds `store` and the warnings that
+// only it knows.
 struct ClusterOverview {
   int32_t alive_servers = 0;
   int32_t dead_servers = 0;

@@ -14,7 +14,9 @@ namespace {
 
 PartitionConfiguration WithLikelyPrimary(const ClusterState& state, const Partition& partition) {
   PartitionConfiguration config = partition.config;
+  // Ballot 0: it never had a primary.
   if (config.primary.IsValid() || config.ballot < Ballot(1)) return config;
+  // Who is being upgraded, else a living secondary, else any, else who left last.
   const bool is_chosen =
       partition.intent && partition.intent->type == ConfigType::kUpgradeToPrimary;
   auto likely = is_chosen ? std::find(config.secondaries.begin(), config.secondaries.end(),
@@ -97,6 +99,7 @@ QueryConfigResponse AnswerQueryConfig(const ClusterState& state,
   for (const Partition& partition : table->partitions) {
     if (wanted.contains(partition.config.pid.index)) add(partition);
   }
+  // As Pegasus does: indices that name nothing mean all.
   if (response.partitions.empty()) {
     for (const Partition& partition : table->partitions) add(partition);
   }
@@ -104,6 +107,7 @@ QueryConfigResponse AnswerQueryConfig(const ClusterState& state,
 }
 
 ListAppsResponse AnswerListApps(const ClusterState& state, const ListAppsRequest& request) {
+  // The numbers are Pegasus'.
   enum MatchType { kInvalid = 0, kAll = 1, kExact = 2, kAnywhere = 3, kPrefix = 4, kPostfix = 5 };
   ListAppsResponse response;
   bool has_pattern = request.app_name_pattern && request.match_type;
@@ -174,6 +178,7 @@ QueryManualCompactResponse AnswerManualCompact(const ClusterState& state, const 
       if (node == nullptr || !node->replicas.contains(config.pid)) continue;
       const auto status = static_cast<ManualCompactStatus>(
           node->replicas.at(config.pid).manual_compact_status.value_or(0));
+      // A member that reports nothing counts as not finished.
       finished += status == ManualCompactStatus::kFinished ? 1 : 0;
       begun += status != ManualCompactStatus::kIdle ? 1 : 0;
     }
@@ -262,6 +267,7 @@ ClusterInfoResponse AnswerClusterInfo(const ClusterState& state, const ClusterFa
     response.keys.push_back(key);
     response.values.push_back(std::move(value));
   };
+  // Names and order are Pegasus': its shell prints them as they come.
   add("meta_servers", facts.meta_server.ToString());
   add("primary_meta_server", facts.meta_server.ToString());
   add("zookeeper_hosts", "");

@@ -40,7 +40,7 @@ DddDiagnoseResponse AnswerDddDiagnose(const ClusterState& state, const GuardianO
                                       const DddDiagnoseRequest& request, Instant now,
                                       int64_t unix_ms);
 
-// What the state does not hold.
+// What an answer about the cluster needs and the state does not hold.
 struct ClusterFacts {
   Endpoint meta_server;
   std::string cluster_name;

@@ -49,8 +49,7 @@ TEST(ClusterHealthTest, NamesSilentServersAndWhatIsWaitedFor) {
   EXPECT_EQ(health.wrong,
             "5 of 8 partitions have fewer copies than asked for; 1 of 3 servers is silent "
             "(127.0.0.1:34802).");
-  EXPECT_EQ(health.doing,
-            "It is waited for silent servers to come back before copies are made elsewhere.");
+  EXPECT_EQ(health.doing, "Silent servers get time to come back before copies are made elsewhere.");
 }
 
 TEST(ClusterHealthTest, NamesWhoseLimitOfOpenFilesCarriesNoMore) {
