@@ -5,7 +5,7 @@
 //           (who holds everything before learners, then ballot, committed, prepared), under the
 //           largest ballot that any of them has. The guardian then revives it by its own rules,
 //           with the ballot that follows, so that no ballot is used twice. The servers are asked
-//           when no lease of before holds any more (recovery_requests.h). Ids of tables that nobody
+//           when no earlier lease holds any more (recovery_requests.h). Ids of tables that nobody
 //           holds need no place holders: one of which a server reports a replica later is not given
 //           again (meta_state/replica_reports.h). What was known of the tables before
 //           (RecoveryOptions::known) counts more than what replica servers have written down of

@@ -37,11 +37,11 @@ struct MetaServerStats {
 
 // One meta server. main makes it, starts it once and stops it before the transport and the store
 // end. After Stop it serves nothing; what is being stored may still become durable.
-// |
-// |  MetaServer server(env, transport, store, options);
-// |  RETURN_IF_ERROR(server.Start());             // may wait for the disk
-// |  server.Overview([](ClusterOverview overview) { ... });
-// |  server.Stop([&] { stopped.Notify(); });
+//
+//   MetaServer server(env, transport, store, options);
+//   RETURN_IF_ERROR(server.Start());             // may wait for the disk
+//   server.Overview([](ClusterOverview overview) { ... });
+//   server.Stop([&] { stopped.Notify(); });
 class MetaServer {
  public:
   MetaServer(Environment& env, Transport& transport, MetaStore& store, MetaServerOptions options);

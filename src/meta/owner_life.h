@@ -15,8 +15,8 @@
 namespace arion {
 
 // A member of the owner, before the parts that refer to it.
-// |
-// |  strand->PostAfter(delay, life.While([this] { Look(); }));  // nothing, once the owner is gone
+//
+//   strand->PostAfter(delay, life.While([this] { Look(); }));  // nothing, once the owner is gone
 class OwnerLife {
  public:
   // Once, when the owner is held by a shared_ptr. Before, nothing that While gave runs.

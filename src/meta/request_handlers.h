@@ -18,8 +18,8 @@ namespace arion {
 
 // The table from a request's name to its handler. Each part adds its own while MetaServer::State is
 // constructed:
-// |
-// |  handlers.Add(kRpcBeacon, this, &ServerRequests::OnBeacon);
+//
+//   handlers.Add(kRpcBeacon, this, &ServerRequests::OnBeacon);
 class RequestHandlers {
  public:
   using Handler = std::function<void(InboundRequest&)>;

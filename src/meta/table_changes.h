@@ -36,9 +36,9 @@ namespace arion {
 
 // A member of MetaServer::State. TableRequests begins changes, ConfigurationRequests tells when a
 // partition settled (Continue).
-// |
-// |  if (changes.Defers(table, request)) return;
-// |  changes.Begin({.next = info, .done = [](ErrorCode error) { ... }});
+//
+//   if (changes.Defers(table, request)) return;
+//   changes.Begin({.next = info, .done = [](ErrorCode error) { ... }});
 class TableChanges {
  public:
   // Requests that wait, of all tables. More are answered ERR_BUSY.

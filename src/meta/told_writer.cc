@@ -15,7 +15,7 @@ void ToldWriter::StoreWhenDue(Instant now) {
   std::vector<int32_t> app_ids;
   for (auto& [app_id, table] : state_.tables) {
     // A partition that gets a leader may begin anew with less. ConfigurationRequests stores its
-    // decree with that change; one of before must not overwrite it.
+    // decree with that change; an earlier one must not overwrite it.
     const bool is_about_to_begin = std::any_of(
         table.partitions.begin(), table.partitions.end(),
         [](const Partition& one) { return one.pending && !one.config.primary.IsValid(); });

@@ -2,7 +2,7 @@
 // ClusterState::clocks and Node::clock_offset, has_wrong_clock.
 //
 // Shapes    Judged by ClusterClock. A machine that was paused from outside has a monotonic clock
-//           that stood still, and beacons that waited tell the time of before: where our two clocks
+//           that stood still, and beacons that waited tell an earlier time: where our two clocks
 //           went apart, what was heard is forgotten, and nothing counts for a moment.
 // Threads   Strand-bound.
 // Lifetime  The clock and the state outlive it.

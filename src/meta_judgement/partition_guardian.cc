@@ -257,7 +257,7 @@ class Look {
     return Add(ConfigType::kAddSecondaryForLoadBalance, config, place);
   }
 
-  // Every member is waited for by every write: the primary's role goes first, then the copy.
+  // Every write waits for every member. The primary's role goes first, then the copy.
   std::optional<Step> LeaveSlow(const Partition& partition) {
     const PartitionConfiguration& config = partition.config;
     const bool is_under_way = partition.intent && partition.intent->type == ConfigType::kRemove;

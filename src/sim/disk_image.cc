@@ -10,6 +10,7 @@ namespace arion::sim {
 namespace {
 
 DiskImage::Half HalfOf(const std::string& path) {
+  // By name, not by a coin: the same file is in the same half each time, and no dice are thrown.
   unsigned sum = 0;
   for (const char c : path) sum += static_cast<unsigned char>(c);
   return sum % 2 == 0 ? DiskImage::Half::kFirst : DiskImage::Half::kSecond;
@@ -44,6 +45,7 @@ void DiskImage::PutBack(const std::string& path, SimDisk* disk) const {
   if (const auto folders = folders_.find(path); folders != folders_.end())
     for (const std::string& folder : folders->second)
       CHECK(disk->CreateDirectories(folder).ok()) << folder;
+  // Through the disk's own calls, so that it looks as if a program had written it.
   for (const auto& [name, file] : files_) {
     if (file.directory != path) continue;
     CHECK(disk->CreateDirectories(ParentDirectory(name)).ok()) << name;
@@ -52,6 +54,7 @@ void DiskImage::PutBack(const std::string& path, SimDisk* disk) const {
     CHECK(disk->Write(**inode, 0, file.content, SimDisk::Path::kCached).ok()) << name;
     (*inode)->modified_unix_nanos = file.modified_unix_nanos;
   }
+  // A power cut right after must not take it away again.
   disk->MakeDurable();
 }
 

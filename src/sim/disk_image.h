@@ -1,8 +1,8 @@
-// DiskImage: a copy of directories of a node's disk, as `cp -a` makes one beside a running server or a
-// stopped one, to be put back later: a disk that is older than it was.
+// DiskImage: a copy of directories of a node's disk, as `cp -a` makes one beside a running server
+// or a stopped one, to be put back later: a disk that is older than it was.
 //
-// Shapes   What running programs see when a file is copied, synced or not. Copied in two halves with
-//          time between them it is torn: files are of different moments.
+// Shapes   What running programs see when a file is copied, synced or not. Copied in two halves
+//          with time between them it is torn: files are of different moments.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -15,6 +15,7 @@
 
 namespace arion::sim {
 
+// A value: whoever keeps images owns them. An image holds whole contents, so keep few.
 class DiskImage {
  public:
   // Of all files, those of even or of odd names; of the same half an earlier copy is forgotten.

@@ -36,6 +36,7 @@ std::optional<LastLogBlock> LastOf(const std::string& path, const LogFileName& n
     const absl::StatusOr<bool> is_there = reader.Next(&block);
     CHECK(is_there.ok()) << is_there.status();
     if (!*is_there) return last;
+    // A file's first write has two blocks (log_writer/W1).
     constexpr int kOneWrite = 2;
     last = LastLogBlock{path, block.position, ++blocks > kOneWrite};
   }
@@ -46,6 +47,7 @@ std::optional<LastLogBlock> LastOf(const std::string& path, const LogFileName& n
 std::optional<LastLogBlock> FindLastLogBlock(const SimDisk& disk, const std::string& folder) {
   const absl::StatusOr<InodePtr> directory = disk.Find(folder);
   if (!directory.ok()) return std::nullopt;
+  // The newest file may be a spare or hold no whole block: then the one before it ends the log.
   std::map<LogFileName, std::string, std::greater<>> newest_first;
   for (const auto& [name, inode] : (*directory)->entries) {
     const auto log = ParseLogFileName(name);

@@ -1,7 +1,7 @@
 // FindLastLogBlock: the block with which a private log on a SimDisk ends.
 //
-// Why       Nothing that befalls this block alone can be told from a write that a power cut tore, so
-//           that only other copies know better.
+// Why       Nothing that befalls this block alone can be told from a write that a power cut tore,
+//           so that only other copies know better.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -13,6 +13,7 @@
 
 namespace arion::sim {
 
+// Where the block lies. Bytes count from the file's start.
 struct LastLogBlock {
   std::string path;  // of its file
   uint64_t position = 0;

@@ -11,6 +11,8 @@ namespace {
 
 template <class Number>
 Number Impossible(SimRandom& random) {
+  // Both ends of what a number can be: sums with the one overflow, the other is below all valid
+  // ones.
   return Number(random.Coin() ? INT64_MAX : -7);
 }
 

@@ -131,6 +131,7 @@ absl::StatusOr<SimDisk::Place> SimDisk::FindPlace(std::string_view path) const {
   return Place{*at, std::string(part)};
 }
 
+// Each change passes here before it happens, so that a crash can fall between any two of them.
 absl::Status SimDisk::CountChange() {
   if (!dead_ && changes_left_ >= 0 && changes_left_-- == 0) {
     dead_ = true;
@@ -281,6 +282,7 @@ size_t SimDisk::TakeSpace(const SimInode& inode, uint64_t offset, size_t n) {
     free_bytes_ -= end - size;
     return n;
   }
+  // A write that meets the end of a full disk writes the sectors that fit.
   const uint64_t room_end = (size + free_bytes_) / kSectorBytes * kSectorBytes;
   if (room_end <= offset) return 0;
   free_bytes_ -= std::max(room_end, size) - size;
@@ -308,6 +310,8 @@ absl::Status SimDisk::Write(SimInode& inode, uint64_t offset, std::string_view b
   change.new_size = std::max<uint64_t>(change.old_size, offset + bytes.size());
   if (offset < change.old_size) change.old_bytes = inode.content.substr(offset, bytes.size());
   change.length = bytes.size();
+  // A flush of the device covers data, not a file's new size: only what lies within the durable
+  // size.
   change.in_place = path == Path::kDirect && offset + bytes.size() <= inode.durable_size;
   PutBytes(&inode.content, offset, bytes);
   if (offset <= inode.bad_from && inode.bad_to <= offset + bytes.size()) inode.bad_to = 0;
@@ -363,6 +367,7 @@ std::string SimDisk::BytesOf(const SimInode& inode, size_t index) {
   return bytes;
 }
 
+// A crash undoes the older changes in turn. What they restore must then have the durable one in it.
 void SimDisk::Settle(SimInode& inode, size_t index) {
   if (index == 0) return;
   const SimInode::Change& durable = inode.changes[index];
@@ -468,6 +473,8 @@ absl::Status SimDisk::SyncDirectory(const InodePtr& directory) {
   return absl::OkStatus();
 }
 
+// First all changes are undone, the newest first. Then those that the mode keeps are done again,
+// the oldest first, whole or by sectors.
 void SimDisk::CrashContent(SimInode& inode, CrashMode mode) {
   std::vector<std::string> written;
   for (size_t i = 0; i < inode.changes.size(); ++i) written.push_back(BytesOf(inode, i));
@@ -543,6 +550,7 @@ void SimDisk::Crash(CrashMode mode) {
     std::sort(points.begin(), points.end());
     crash_point_ = points[random_.Below(points.size())];
   }
+  // Names have their own point: a file system may have written them before or after the content.
   size_t names_kept = random_.Below(name_changes_.size() + 1);
   for (size_t i = 0; i < name_changes_.size(); ++i) {
     bool keep = mode == CrashMode::kPowerPrefix ? i < names_kept

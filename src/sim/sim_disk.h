@@ -66,7 +66,10 @@ enum class DiskCall : uint8_t {
   kTruncate,
 };
 
+// One file or directory. Names refer to it, as on a real disk: it lives while a name, or an open
+// file, holds it.
 struct SimInode {
+  // What nothing has made durable yet, with what undoes it.
   struct Change {
     uint64_t sequence = 0;
     uint64_t offset = 0;
@@ -92,6 +95,12 @@ struct SimInode {
 };
 using InodePtr = std::shared_ptr<SimInode>;
 
+// A node's disk. SimNode owns it, and it outlives all lives of the node. Servers reach it through
+// SimFileSystem and SimLogDevice; tests and faults call it directly.
+//
+//   node.disk().FailSyncs(1);                      // the next sync fails
+//   node.disk().SetFreeBytes(4096);                // the disk is nearly full
+//   node.disk().Rot("/data1/log.1.0", 100, 4);     // bytes change at rest
 class SimDisk {
  public:
   SimDisk(uint64_t seed, std::function<int64_t()> wall_nanos);

@@ -12,6 +12,7 @@
 namespace arion::sim {
 namespace {
 
+// More than one, so that tasks of a pool overlap and finish in another order.
 constexpr int kPoolThreads = 4;
 constexpr absl::Duration kLateMin = absl::Milliseconds(10);
 
@@ -25,6 +26,7 @@ class SimStrand : public Strand {
     if (!life_->alive) return;
     SimWorld& world = node_.world();
     // Strands of one loop interleave freely, but what is posted to one runs in order (strand/S1).
+    // A drawn delay, so that seeds try different interleavings of strands.
     Instant at = world.now() + absl::Nanoseconds(500 + world.random().Below(8000));
     last_ = std::max(last_, at);
     world.Schedule(last_, EventKind::kPost, &node_, life_->number, this, std::move(task));
@@ -63,6 +65,7 @@ class SimDiskPool : public DiskPool {
     while (busy_ < kPoolThreads && !waiting_.empty()) {
       ++busy_;
       SimRandom& random = node_.world().random();
+      // Most tasks are short, a few take as long as a flush of a busy disk.
       int64_t micros = random.Percent(2) ? random.Between(2000, 30000) : random.Between(20, 800);
       Instant at = node_.world().now() + absl::Microseconds(micros * node_.disk().slowness());
       node_.world().Schedule(at, EventKind::kPool, &node_, life_->number, nullptr,
@@ -90,6 +93,7 @@ SimNode::SimNode(SimWorld& world, uint32_t index, std::string name)
       name_(std::move(name)),
       life_(std::make_shared<SimLife>()),
       anchor_world_(world.now()),
+      // Each node's monotonic clock has another origin: two of them must never be compared.
       anchor_local_(Instant(1000000000000) + absl::Seconds(1000) * index),
       wall_offset_micros_(kWallStartMicros +
                           world.random().Between(-kWallErrorMicros, kWallErrorMicros)),
@@ -107,12 +111,14 @@ SimEnvironment& SimNode::Start() {
   PauseFor(absl::ZeroDuration());
   reaches_ = {};
   disk_.Revive();
+  // The former ones stay: objects of a dead life may still refer to theirs.
   environments_.push_back(std::make_unique<SimEnvironment>(*this));
   return *environments_.back();
 }
 
 void SimNode::EndLife() {
   if (!life_->alive) return;
+  // Before the life ends: afterwards the device refuses.
   environments_.back()->SpillLogWrites();
   life_->alive = false;
   world_.DropTasksOf(this, life_->number);

@@ -43,6 +43,7 @@ constexpr int64_t kWallStartMicros = 1790000000000000;
 // How far one may be off before it runs fast or slow, or leaps.
 constexpr int64_t kWallErrorMicros = 2000000;
 
+// One life of a node. Whatever belongs to a life holds it, and asks before it acts.
 struct SimLife {
   uint32_t number = 0;
   bool alive = false;
@@ -59,6 +60,7 @@ struct SimLag {
 
 class SimEnvironment;
 
+// One machine. SimWorld::AddNode makes it and the world owns it. It is the clock of all its lives.
 class SimNode : public Clock {
  public:
   SimNode(SimWorld& world, uint32_t index, std::string name);
@@ -141,6 +143,8 @@ class SimNode : public Clock {
   std::vector<std::unique_ptr<SimEnvironment>> environments_;
 };
 
+// What one life of a node is given. SimNode::Start makes it; it stays valid, though dead, until the
+// world ends.
 class SimEnvironment : public Environment {
  public:
   explicit SimEnvironment(SimNode& node);

@@ -47,6 +47,8 @@ class SimWritableFile : public WritableFile {
                   InodePtr inode)
       : disk_(disk), life_(std::move(life)), path_(std::move(path)), inode_(std::move(inode)) {}
   ~SimWritableFile() override {
+    // A crash has let go of all locks already (SimDisk::Crash), perhaps a later life holds this
+    // one.
     if (is_lock_ && life_->alive) disk_.locks().erase(path_);
   }
   void HoldLock() { is_lock_ = true; }
@@ -180,6 +182,7 @@ absl::Status SimFileSystem::SyncDirectory(const std::string& path) {
 absl::StatusOr<FileSystem::Space> SimFileSystem::SpaceOf(const std::string& path) {
   RETURN_IF_ERROR(May(DiskCall::kStat, path));
   RETURN_IF_ERROR(disk_.Find(path).status());
+  // A disk of 100 GiB of which half is free, unless a fault says less.
   constexpr uint64_t kTotalBytes = uint64_t{100} << 30;
   return Space{kTotalBytes, std::min(kTotalBytes / 2, disk_.free_bytes())};
 }
@@ -187,6 +190,7 @@ absl::StatusOr<FileSystem::Space> SimFileSystem::SpaceOf(const std::string& path
 absl::StatusOr<uint64_t> SimFileSystem::DeviceOf(const std::string& path) {
   RETURN_IF_ERROR(May(DiskCall::kStat, path));
   RETURN_IF_ERROR(disk_.Find(path).status());
+  // One device for all paths: data directories share it.
   return 1;
 }
 

@@ -10,6 +10,7 @@ namespace arion::sim {
 
 struct SimLife;
 
+// Made and owned by the SimEnvironment of the life.
 class SimFileSystem : public FileSystem {
  public:
   SimFileSystem(SimDisk& disk, std::shared_ptr<const SimLife> life)

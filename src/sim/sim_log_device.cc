@@ -53,6 +53,7 @@ void SimLogDevice::After(absl::Duration delay, Work work) {
 absl::Duration SimLogDevice::Delay(int64_t micros_min, int64_t micros_max) {
   SimRandom& random = node_.world().random();
   int64_t micros = random.Between(micros_min, micros_max);
+  // Now and then a device stalls: that is where queues build up.
   if (random.Percent(0.5)) micros += random.Between(5000, 60000);
   return absl::Microseconds(micros * node_.disk().slowness());
 }
@@ -96,6 +97,7 @@ void SimLogDevice::Write(WriteRequest request) {
   stats_.queued.Add(1);
   File& file = static_cast<File&>(*pending->request.file);
   if (file.alignment() > 1) {
+    // The kernel would refuse such a write. Here it is a mistake of the log's code.
     CHECK_EQ(pending->request.offset % kDirectAlignment, 0u) << "direct write off its alignment";
     CHECK_EQ(pending->request.buffer.size() % kDirectAlignment, 0u)
         << "direct write of an odd length";
@@ -129,11 +131,14 @@ void SimLogDevice::Written(const PendingPtr& pending) {
     Answer(pending, Annotate(status, absl::StrCat("write ", file.path())));
   } else if (pending->request.durability == Durability::kOs) {
     Answer(pending, absl::OkStatus());
+    // A file that grew needs its size durable, too: a sync of its own.
+    // A file that grew needs its size durable, too: a sync of its own.
   } else if (pending->request.coverage == Coverage::kGrowing) {
     pending->sync_begun = node_.world().now();
     After(Delay(300, 1500), [this, pending] { SyncOwn(pending); });
   } else {
     to_flush_.push_back(pending);
+    // One flush at a time. What comes meanwhile shares the next.
     if (flushing_.empty()) StartFlush();
   }
 }

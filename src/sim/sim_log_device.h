@@ -23,6 +23,8 @@ namespace arion::sim {
 class SimNode;
 struct SimLife;
 
+// Made by the SimEnvironment of the life when a log is first asked for. Delays are drawn from the
+// world's dice and grow with SimDisk::slowness.
 class SimLogDevice : public LogDevice {
  public:
   SimLogDevice(SimNode& node, std::shared_ptr<const SimLife> life);

@@ -12,6 +12,8 @@
 
 namespace arion::sim {
 
+// A value; each user that must not disturb others' draws has one of its own, seeded from the
+// world's.
 class SimRandom : public Random {
  public:
   explicit SimRandom(uint64_t seed) : state_(seed) {}

@@ -12,16 +12,19 @@ namespace arion::sim {
 
 namespace {
 
+// As TCP: what was lost is sent again after 200 ms or more.
 constexpr absl::Duration kSentAgainMax = absl::Milliseconds(600);
 
 }  // namespace
 
+// A request on its way, shared by its copies. `is_lost`: its connection broke before it arrived.
 struct SimNetwork::Delivery {
   OutboundRequest request;
   Endpoint from;
   bool is_lost = false;
 };
 
+// A node's end: it outlives its transport while messages refer to it, and then takes none.
 struct SimNetwork::Port : std::enable_shared_from_this<Port> {
   struct PendingCall {
     Endpoint to;
@@ -59,6 +62,7 @@ struct SimNetwork::Port : std::enable_shared_from_this<Port> {
         [weak = std::weak_ptr(caller), id, error, copies, body = std::move(body)]() mutable {
           PortPtr caller = weak.lock();
           if (caller == nullptr) return;
+          // Contents are part of the trace: two runs that differ in a byte only are told apart.
           caller->network.world_.FoldIntoTrace(Crc32c(body) + static_cast<uint64_t>(error));
           caller->Finish(id, {error, copies == Copies::kOne ? std::exchange(body, {}) : body});
         });
@@ -192,11 +196,13 @@ void SimNetwork::Send(Endpoint from, const PortPtr& to, Copies copies, Task&& de
     return ArriveInOrder(from, to, again + Delay(), std::move(deliver));
   }
   if (it != blocked_.end()) {
+    // As TCP would hold some back until the link heals; of the rest the connection times out.
     if (random.Percent(30)) it->second.push_back({to, std::move(deliver)});
     return;
   }
   if (weather.loss_percent > 0 && random.Percent(weather.loss_percent)) return;
   if (copies == Copies::kMayDouble && random.Percent(weather.duplicate_percent)) {
+    // Both copies run the same task, which therefore must not give its content away (Copies).
     auto shared = std::make_shared<Task>(std::move(deliver));
     deliver = [shared] { (*shared)(); };
     Arrive(to, Delay() + absl::Milliseconds(random.Below(100)), [shared] { (*shared)(); });
@@ -293,6 +299,7 @@ void SimNetwork::Answer(const Asked& asked, ErrorCode error, std::string body) {
   if (error == ErrorCode::kOk && network.odd_percent > 0 &&
       network.world_.random().Percent(network.odd_percent)) {
     auto odd = OddAnswer(request.name, body, network.world_.random());
+    // Instead of the true one: a call has one answer.
     if (odd) body = *std::move(odd);
   }
   server->Answer(caller, asked.id, error, std::move(body));
@@ -343,6 +350,7 @@ void SimTransport::Call(Endpoint to, OutboundRequest request, StrandPtr reply_on
   SimRandom& random = network_.world_.random();
   if (network_.odd_percent > 0 && random.Percent(network_.odd_percent)) {
     if (auto odd = OddRequest(request.name, request.body, random))
+      // Beside the true one, so that the call still comes to its end.
       SendOneWay(to, {.name = request.name, .body = *std::move(odd), .pid = request.pid});
   }
   auto delivery = std::make_shared<SimNetwork::Delivery>(

@@ -2,11 +2,11 @@
 // how long they take, and which are lost, doubled or late. SimTransport: one life's end of it.
 //
 // Shapes   A message in a blocked direction is lost, or (as TCP would) held back and delivered
-//          after the direction opens again. What passes between an older server (ForOlderServer) and
-//          anybody goes over one connection each way, as theirs does: in order, once, and what is lost
-//          comes late, since it is sent again. Only messages between servers are doubled: a client's
-//          write goes over one connection, once. Where a connection breaks, its calls fail, and
-//          the peer carries out some of them. Calls to a node that is down fail at once
+//          after the direction opens again. What passes between an older server (ForOlderServer)
+//          and anybody goes over one connection each way, as theirs does: in order, once, and what
+//          is lost comes late, since it is sent again. Only messages between servers are doubled: a
+//          client's write goes over one connection, once. Where a connection breaks, its calls
+//          fail, and the peer carries out some of them. Calls to a node that is down fail at once
 //          (kNetworkFailure) or by their timeout, as its end was: a process that died resets its
 //          connections, a machine without power says nothing.
 // Threads  One: the world's. Lifetime: the network outlives its transports; a transport may go
@@ -40,6 +40,12 @@ struct LinkWeather {
 
 class SimTransport;
 
+// All links of a world. Whoever builds the cluster owns it. Faults change what passes; checkers
+// listen.
+//
+//   SimNetwork network(world);
+//   network.Block(a, b);                 // a's messages to b
+//   network.weather.loss_percent = 10;   // of all messages
 class SimNetwork {
  public:
   explicit SimNetwork(SimWorld& world) : world_(world) {}
@@ -48,8 +54,8 @@ class SimNetwork {
   // Of servers' requests, followed by an odd copy, and of their answers, replaced by one
   // (odd_messages.h).
   double odd_percent = 0;
-  // Requests of this name come again and again after they were sent, late and in any order, also when
-  // their senders are gone.
+  // Requests of this name come again and again after they were sent, late and in any order, also
+  // when their senders are gone.
   struct Echoes {
     std::string request;
     int copies = 0;
@@ -140,6 +146,8 @@ class SimNetwork {
   uint64_t messages_ = 0;
 };
 
+// One node's end of the network during one life. The owner of the life's objects makes it before
+// them and destroys it after them.
 class SimTransport : public Transport {
  public:
   SimTransport(SimNetwork& network, SimNode& node, Endpoint local);

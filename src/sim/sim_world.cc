@@ -13,6 +13,7 @@ constexpr int kStretchBits = 24;  // of nanoseconds: 17 ms
 
 }  // namespace
 
+// Seeds are small and near each other; the factor spreads them over all bits.
 SimWorld::SimWorld(uint64_t seed) : seed_(seed), random_(seed * 0x2545f4914f6cdd1du + 1) {}
 
 SimWorld::~SimWorld() {
@@ -48,9 +49,11 @@ TimerId SimWorld::Schedule(Instant at, EventKind kind, SimNode* node, uint32_t l
   event.node = node;
   event.life = life;
   event.kind = kind;
+  // The slot had another event before.
   event.has_lagged = event.is_paused = false;
   if (kind == EventKind::kTimer && node != nullptr) event.due = node->NowAt(std::max(at, now_));
   Enqueue(std::max(at, now_), slot);
+  // The generation makes the id of an event that ran, or was cancelled, stale.
   return static_cast<uint64_t>(event.generation) << 32 | slot;
 }
 
@@ -156,6 +159,7 @@ bool SimWorld::RunOne() {
     const Entry entry = near_.top();
     near_.pop();
     Event& event = slots_[entry.slot];
+    // An entry that WakeEarlier replaced.
     if (event.sequence != entry.sequence) continue;
     SimNode* node = event.node;
     if (!event.task || (node != nullptr && !node->IsLife(event.life))) {
@@ -203,6 +207,7 @@ bool SimWorld::RunOne() {
 void SimWorld::RunFor(absl::Duration duration) {
   bool reached = false;
   Schedule(now_ + duration, EventKind::kCheck, nullptr, 0, nullptr, [&reached] { reached = true; });
+  // The mark is an event itself, so there is always one more to run.
   while (!reached) RunOne();
 }
 

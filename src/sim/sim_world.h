@@ -1,9 +1,9 @@
 // SimWorld: one thread, one seed, one queue of events. Everything a simulation does is an event of
 // this queue, so equal seeds give equal runs, event by event.
 //
-// Shapes   An event belongs to a node's life (it runs only while that life lasts, not before a pause
-//          of the node ends, and later where the node lags) or to the world (node 0, never refused).
-//          Equal times run in the order scheduled.
+// Shapes   An event belongs to a node's life (it runs only while that life lasts, not before a
+//          pause of the node ends, and later where the node lags) or to the world (node 0, never
+//          refused). Equal times run in the order scheduled.
 // Units    World time starts at 1 s. Nodes see it through their own clocks (sim_environment.h).
 // Threads  One. Nothing here reads real time, an address or a hash's order to decide anything.
 // Promises sim_world/W1  trace_hash() names the run: it folds in time, node, life and kind of every
@@ -31,6 +31,7 @@ namespace arion::sim {
 
 class SimNode;
 
+// What an event is. It goes into the trace, and decides which events a lag of a node delays.
 enum class EventKind : uint8_t {
   kPost = 1,
   kTimer,
@@ -42,6 +43,12 @@ enum class EventKind : uint8_t {
   kCheck
 };
 
+// One world. Declare it before everything that lives in it, and destroy it last.
+//
+//   SimWorld world(seed);
+//   world.After(absl::Seconds(1), EventKind::kFault, [&] { node.Crash(CrashMode::kPowerNone); });
+//   world.RunFor(absl::Seconds(5));
+//   EXPECT_EQ(world.trace_hash(), former_hash);   // the same seed gave the same run
 class SimWorld {
  public:
   explicit SimWorld(uint64_t seed);
@@ -125,8 +132,8 @@ class SimWorld {
   std::vector<std::unique_ptr<SimNode>> nodes_;
   std::vector<Event> slots_;
   std::vector<uint32_t> free_slots_;
-  // What is due soon, in order; and what comes later, by its stretch of time: most of it are timeouts
-  // that are cancelled long before, and never cost a place in the order.
+  // What is due soon, in order; and what comes later, by its stretch of time: most of it are
+  // timeouts that are cancelled long before, and never cost a place in the order.
   std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> near_;
   int64_t near_stretch_ = 0;  // the last that is in near_
   // The next kRingStretches - 1 stretches behind it, each at its number modulo that; and what is

@@ -44,6 +44,7 @@ Bounds::Bounds(const BoundSettings& settings) : bounds_(BoundsOf(settings)) {}
 void Bounds::Note(Kept what, int64_t amount, const std::string& who) {
   const auto index = static_cast<size_t>(what);
   const int64_t bound = bounds_[index];
+  // Once: later ones would say the same.
   if (amount > bound && most_[index] <= bound) {
     violations_.push_back(absl::StrCat("bounds/B1: ", who, " keeps ", amount, " ",
                                        kKeptNames[index], ", more than ", bound));

@@ -1,5 +1,6 @@
 // Bounds: the most that servers were seen to keep, in memory and on disk, and what they may. Looked
-// at all the time a run lasts, faults or not: what grows without end is seen before a machine is full.
+// at all the time a run lasts, faults or not: what grows without end is seen before a machine is
+// full.
 //
 // Demands  bounds/B1  Nobody keeps more of anything than it may.
 // SPDX-License-Identifier: Apache-2.0
@@ -36,6 +37,8 @@ struct BoundSettings {
   uint64_t log_for_member_bytes = 0;
 };
 
+// One for a run. KeptThings (sim_cluster/kept_things.h) notes what it sees every few seconds. The
+// first time that a bound is passed is one violation, however long it stays so.
 class Bounds {
  public:
   explicit Bounds(const BoundSettings& settings);

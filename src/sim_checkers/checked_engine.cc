@@ -31,6 +31,7 @@ uint64_t Checksum(int64_t timestamp_us, absl::Span<const WriteOp> ops) {
     add(op.key);
     add(op.value);
   }
+  // Two contents of one checksum would have to have one length, too.
   return length << 32 | crc;
 }
 
@@ -55,10 +56,12 @@ class CheckedEngine : public Engine {
   Decree last_durable() const override { return inner_->last_durable(); }
   absl::Status TryApply(Decree decree, int64_t timestamp_us,
                         absl::Span<const WriteOp> ops) override {
+    // Rarely, so that the path through the pool is walked in each run.
     if (node_.world().random().Percent(1)) return absl::UnavailableError("simulated: stalled");
     return Apply(decree, timestamp_us, ops);
   }
   absl::Status Apply(Decree decree, int64_t timestamp_us, absl::Span<const WriteOp> ops) override {
+    // As RocksDB: a write that must wait for a flush meets the full disk.
     constexpr uint64_t kNextToNothing = 100000;
     if (node_.disk().free_bytes() < kNextToNothing && node_.world().random().Percent(30))
       return absl::ResourceExhaustedError("simulated: a flush found no space");
@@ -71,6 +74,7 @@ class CheckedEngine : public Engine {
     return inner_->Apply(decree, timestamp_us, ops);
   }
   absl::StatusOr<Record> Get(std::string_view raw_key, uint32_t now, ReadTier tier) const override {
+    // Likewise for reads: some must go to the pool.
     if (tier == ReadTier::kCacheOnly && node_.world().random().Percent(3))
       return absl::UnavailableError("simulated: not in the cache");
     return inner_->Get(raw_key, now, tier);

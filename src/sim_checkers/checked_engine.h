@@ -20,6 +20,8 @@ namespace arion::sim {
 // The open engines of a cluster, by server and partition.
 using OpenEngines = std::map<std::pair<std::string, PartitionId>, Engine*>;
 
+// One for each life of a simulated server, in place of its engines' factory. Engines that it opens
+// refer to what it was given.
 class CheckedEngineFactory : public EngineFactory {
  public:
   // What else wants to know: engines that open, checkpoints that are installed.

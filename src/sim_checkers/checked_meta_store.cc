@@ -40,6 +40,7 @@ void CheckedMetaStore::Durable::Apply(const std::vector<Change>& batch) {
     }
   }
   if (changed.empty()) return;
+  // ClusterState::Load checks whole tables, so it is given all partitions of each one that changed.
   std::map<std::string, std::string> touched;  // those tables whole
   for (const std::string& table : tables) {
     if (const auto it = entries.find(table); it != entries.end()) touched.insert(*it);
@@ -68,6 +69,7 @@ absl::StatusOr<std::map<std::string, std::string>> CheckedMetaStore::Load() {
 
 void CheckedMetaStore::Commit(std::vector<Change> batch, StoreNeed need, StrandPtr reply_on,
                               absl::AnyInvocable<void(const absl::Status&)> done) {
+  // The callback holds what it needs, not this object: it may come when the store is gone.
   auto copy = batch;
   inner_->Commit(std::move(batch), need, std::move(reply_on),
                  [durable = durable_, copy = std::move(copy), need,

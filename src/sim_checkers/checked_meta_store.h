@@ -20,6 +20,8 @@ struct StoreRoom;
 
 namespace arion::sim {
 
+// One for each life of the simulated meta server, around its journal. What is on its way at a crash
+// may become durable without being told: the next Load tells it.
 class CheckedMetaStore : public MetaStore {
  public:
   // `on_stored` runs for each partition of each durable batch, and for all of them at Load.

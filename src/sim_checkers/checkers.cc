@@ -13,11 +13,14 @@ namespace arion::sim {
 void CommitChecker::Applied(std::string_view server, PartitionId pid, Decree decree,
                             uint64_t checksum) {
   ++applications_;
+  // 0 stands for: nobody applied it.
   checksum = std::max<uint64_t>(checksum, 1);
   Partition& partition = partitions_[pid];
   std::vector<uint64_t>& contents = partition.contents;
   const auto index = static_cast<size_t>(std::max<int64_t>(decree.value() - 1, 0));
   if (contents.size() <= index) contents.resize(index + 1);
+  // The first application is taken for the truth; whoever differs later is the violation. Either
+  // may be wrong.
   if (contents[index] == 0) contents[index] = checksum;
   if (contents[index] != checksum) {
     violations_.push_back(absl::StrCat("checkers/C1, checkers/C3, checkers/C5: ", Text(server),
@@ -33,6 +36,7 @@ void CommitChecker::Applied(std::string_view server, PartitionId pid, Decree dec
                                        pid.ToString(), " decree ", decree.value(), " after ",
                                        standing.value()));
   }
+  // Goes on from here, so that one hole is one violation.
   standing = decree;
   partition.max_applied = std::max(partition.max_applied, decree);
 }
@@ -57,6 +61,7 @@ void PrimaryChecker::Prepared(PartitionId pid, Ballot ballot, Endpoint sender) {
     violations_.push_back(absl::StrCat("checkers/C2: ", pid.ToString(), " ballot ", ballot.value(),
                                        " was used by ", it->second.ToString(), " and by ",
                                        sender.ToString()));
+    // One violation for each change of the sender, not for each message.
     it->second = sender;
   }
 }
@@ -154,8 +159,11 @@ void CheckKey(std::string_view key, const std::vector<const Operation*>& operati
     value.last_begin = std::max(value.last_begin, operation->invoked);
   }
 
+  // A value that was in place for a span (first end before last begin) is forward; one whose
+  // operations all overlap is backward, and may be placed at a point.
   std::vector<const Value*> forward, backward;
   for (const auto& [text, value] : values) {
+    // A write without an answer that nobody read need not have happened.
     bool happened =
         value.was_read || value.write == nullptr || value.write->outcome == Operation::Outcome::kOk;
     if (happened) (value.IsForward() ? forward : backward).push_back(&value);

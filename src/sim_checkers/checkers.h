@@ -3,7 +3,8 @@
 // can see what they did.
 //
 //   CommitChecker
-//     checkers/C1  within a ballot, what a secondary commits is a prefix of what its primary commits
+//     checkers/C1  within a ballot, what a secondary commits is a prefix of what its primary
+//         commits
 //     checkers/C3  what was committed before is a prefix of what a new primary commits
 //     checkers/C5  members that applied the same decree applied the same content
 //     checkers/C6  no engine stands at a decree that nobody applied
@@ -34,7 +35,8 @@ namespace arion::sim {
 
 using Violations = std::vector<std::string>;
 
-// Of all members of all partitions, for the whole run: a decree has one content.
+// Of all members of all partitions, for the whole run: a decree has one content. Fed by the engines
+// of all servers (checked_engine.h).
 class CommitChecker {
  public:
   // `server` applied `decree` with content of this checksum.
@@ -57,7 +59,8 @@ class CommitChecker {
   Violations violations_;
 };
 
-// Who acts as primary.
+// Who acts as primary. Fed by what passes the network (sim_cluster/network_watch.h) and by the
+// store.
 class PrimaryChecker {
  public:
   // A prepare of `ballot` left `sender`.
@@ -79,7 +82,7 @@ class PrimaryChecker {
   Violations violations_;
 };
 
-// What the meta server stores.
+// What the meta server stores. Fed by its store (checked_meta_store.h) and by prepares that pass.
 class BallotChecker {
  public:
   // `ballot` is durable in the meta server's store.

@@ -27,6 +27,7 @@ void CheckCounter(const std::string& key, const std::vector<const Operation*>& o
                                        std::string(what).c_str()));
   };
   std::vector<Told> all_told;
+  // Sorted, so that each count is a binary search.
   std::vector<Instant> begins, ends;  // of those that may have happened; of those that have
   for (const Operation* operation : operations) {
     if (operation->outcome == Operation::Outcome::kRefused) continue;

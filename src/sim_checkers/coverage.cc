@@ -98,6 +98,7 @@ void Coverage::Prepared(Endpoint from, Endpoint to, const PrepareRequest& reques
   if (request.config.ballot > p.ballot) {
     p.ballot = request.config.ballot;
     p.sender = from;
+    // What is prepared up to here under the new ballot was prepared before: reconciliation.
     p.last_old = p.last;
     p.newest_again = Decree(0);
     p.again = 0;

@@ -1,5 +1,5 @@
-// Coverage: how often a run reached what is rare, told from what passes between the servers and what
-// the meta server stores. A suite whose seeds never get somewhere proves nothing about it.
+// Coverage: how often a run reached what is rare, told from what passes between the servers and
+// what the meta server stores. A suite whose seeds never get somewhere proves nothing about it.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -68,6 +68,8 @@ constexpr int kProbeCount = static_cast<int>(Probe::kStoredByReserve) + 1;
 const char* ProbeName(Probe probe);
 using ProbeCounts = std::array<int64_t, kProbeCount>;
 
+// One for a run; all that see something rare hit its probes. Roles are guessed from messages, so a
+// change that no message shows is not counted.
 class Coverage {
  public:
   void Hit(Probe probe) { ++counts_[static_cast<size_t>(probe)]; }

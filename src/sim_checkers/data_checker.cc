@@ -15,6 +15,7 @@
 namespace arion::sim {
 namespace {
 
+// Of one hash key. The search keeps a bit set of this size for each place.
 constexpr size_t kOperationsMax = 512;
 constexpr size_t kViolationsMax = 3;
 
@@ -25,9 +26,9 @@ struct Step {
   bool is_seen = false;  // somebody read a value that it wrote
 };
 
-// Goes through the operations in the order of their answers, depth first. Before each answer everything
-// that was under way may have happened, in any order, but only as far as that answer asks for it:
-// what is left is decided by later answers.
+// Goes through the operations in the order of their answers, depth first. Before each answer
+// everything that was under way may have happened, in any order, but only as far as that answer
+// asks for it: what is left is decided by later answers.
 class Search {
  public:
   Search(std::vector<Step> steps, int64_t limit) : all_(std::move(steps)), limit_(limit) {
@@ -41,11 +42,13 @@ class Search {
   }
 
   enum class Result { kOrdered, kImpossible, kGaveUp };
-  // What nobody decided need not have happened: an order without it is an order, and one with few of
-  // those that nobody saw is found long before all have been tried.
+  // What nobody decided need not have happened: an order without it is an order, and one with few
+  // of those that nobody saw is found long before all have been tried.
   Result Run() {
     const auto unseen = static_cast<size_t>(
         std::count_if(all_.begin(), all_.end(), [](const Step& s) { return IsUnseen(s); }));
+    // 0, 1, 2, 4 ... of them: an order with few unseen writes is the likely one, and its search the
+    // shortest.
     for (size_t allowed = 0;; allowed = std::min(unseen, allowed == 0 ? 1 : 2 * allowed)) {
       taken_ = 0;
       allowed_ = allowed;
@@ -71,6 +74,8 @@ class Search {
   // Whether it is in vain to be here: one was here before, and spent nothing that is not spent now.
   bool IsOld(const Place& place) {
     const Done spent = place.done & ~decided_;
+    // By a hash of what is decided and of the state. A collision only makes the search skip a
+    // place: so unlikely with 64 bits that it is accepted.
     std::vector<Done>& before =
         seen_[std::hash<Done>()(place.done & decided_) * 31 + place.state.Hash()];
     for (const Done& other : before)
@@ -88,9 +93,9 @@ class Search {
     }
   }
 
-  // Whether somebody under way looks at what is there. If nobody does, one who wrote a single record
-  // and was never answered need not have been here yet: whatever comes would only write over it. Who
-  // was not answered either counts as well where it may write elsewhere for what it saw.
+  // Whether somebody under way looks at what is there. If nobody does, one who wrote a single
+  // record and was never answered need not have been here yet: whatever comes would only write over
+  // it. Who was not answered either counts as well where it may write elsewhere for what it saw.
   bool AnyoneLooks(Instant now, const Done& done) const {
     for (size_t i = 0; i < all_.size() && all_[i].operation->invoked <= now; ++i) {
       const DataOperation& other = *all_[i].operation;
@@ -129,8 +134,9 @@ class Search {
     stuck_ = all_[by_answer_[at.answers]].operation;
   }
 
-  // The last on the stack is tried first: whose answer comes next, then others that were answered, by
-  // their answers, since one server gave them in the order of what happened; then those that were not.
+  // The last on the stack is tried first: whose answer comes next, then others that were answered,
+  // by their answers, since one server gave them in the order of what happened; then those that
+  // were not.
   void PushSuccessors(const Place& at, std::vector<Place>* stack) const {
     const Instant now = NextAnswer(at);
     size_t unseen = 0, known = 0;

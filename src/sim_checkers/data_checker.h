@@ -1,6 +1,6 @@
 // CheckData: whether an order of the operations on each hash key exists that respects real time and
-// that the DataModel allows (Wing and Gong's search, as Lowe made it: an operation takes effect just
-// before an answer that needs it, and where one was before one need not go again).
+// that the DataModel allows (Wing and Gong's search, as Lowe made it: an operation takes effect
+// just before an answer that needs it, and where one was before one need not go again).
 //
 // Shapes   Exponential in what is undecided at once, so histories use many short-lived hash keys. A
 //          search that takes more than its steps ends as an undecided key, which is a violation of
@@ -22,6 +22,7 @@ struct DataCheckOptions {
   int64_t steps_per_key = 200000;
 };
 
+// What CheckData found. `undecided_keys` are among the violations.
 struct DataCheckResult {
   Violations violations;
   int64_t keys = 0;

@@ -19,6 +19,7 @@
 
 namespace arion::sim {
 
+// One operation. Fields that its kind has no use for stay as they are.
 struct DataOperation {
   enum class Kind : uint8_t {
     kPut,
@@ -79,6 +80,7 @@ struct DataOperation {
 };
 const char* KindName(DataOperation::Kind kind);
 
+// All operations of a run, in the order of their begins. Workloads write it; CheckData reads it.
 class DataHistory {
  public:
   size_t Invoke(DataOperation operation, Instant now) {

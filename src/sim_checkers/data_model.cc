@@ -111,6 +111,7 @@ void Increment(const DataState& state, const DataOperation& incr, const Row* row
   const bool is_valid =
       (row == nullptr || row->value.empty() || ReadInteger(row->value, &old_value)) &&
       !__builtin_add_overflow(old_value, incr.amount, &new_value);
+  // An answer that contradicts the state: this path of the search ends.
   if (IsAnswered(incr) && is_valid != (incr.verdict == Verdict::kWritten)) return;
   if (!is_valid) return after->push_back(state);
   if (IsAnswered(incr) && incr.number != new_value) return;
@@ -185,6 +186,7 @@ void DataState::Remove(const std::string& sort_key) {
              rows.end());
 }
 
+// Lengths go in, too: "a", "bc" and "ab", "c" must differ.
 uint64_t DataState::Hash() const {
   uint64_t hash = 0x243f6a8885a308d3;
   const auto fold = [&hash](uint64_t word) {

@@ -1,6 +1,6 @@
-// DataModel: what an operation of the data API may do to one hash key and may answer: the sequential
-// specification that histories are checked against (rpc/PROTOCOL.md 5, 6). Knows nothing of the
-// servers' code.
+// DataModel: what an operation of the data API may do to one hash key and may answer: the
+// sequential specification that histories are checked against (rpc/PROTOCOL.md 5, 6). Knows nothing
+// of the servers' code.
 //
 // Shapes   Whether a record near its expiry is still there is open while the servers' wall clocks
 //          may be on either side of it: then both are allowed.
@@ -21,6 +21,7 @@ struct WallWindow {
   int64_t latest = INT64_MAX;
 };
 
+// All records of one hash key at one moment of the order that is searched.
 struct DataState {
   struct Row {
     std::string sort_key;

@@ -15,6 +15,7 @@
 
 namespace arion::sim {
 
+// One operation on one key. For increments `value` is the number that was told.
 struct Operation {
   enum class Kind : uint8_t { kWrite, kRead, kIncrement };
   enum class Outcome : uint8_t { kOk, kRefused, kUndecided };
@@ -26,6 +27,7 @@ struct Operation {
   Instant returned = Instant::InfiniteFuture();
 };
 
+// All operations of a run. Workloads write it; CheckLinearizable and CheckCounters read it.
 class History {
  public:
   // Index of the new operation.

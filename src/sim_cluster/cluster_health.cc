@@ -53,6 +53,7 @@ bool ClusterHealth::MembersAreEqual() const {
     for (const auto& server : lives_.servers()) {
       if (!config.IsMember(server->endpoint)) continue;
       auto it = engines_.find({server->name, pid});
+      // A member whose engine is not open yet.
       if (it == engines_.end()) return false;
       if (first == nullptr) first = it->second;
       if (it->second->last_applied() != first->last_applied()) return false;
@@ -78,8 +79,8 @@ bool ClusterHealth::DroppedTablesAreGone() const {
          });
 }
 
-// A learner of 2.5.0 that had learned everything when its primary died waits for that one for ever: its
-// config syncs leave learners alone, and a later primary, of a larger ballot, does not know it.
+// A learner of 2.5.0 that had learned everything when its primary died waits for that one for ever:
+// its config syncs leave learners alone, and a later primary, of a larger ballot, does not know it.
 bool ClusterHealth::IsForgottenLearner(const ReplicaInfo& replica, Endpoint server) const {
   const PartitionConfiguration* config = groups_.Find(replica.pid);
   return config != nullptr && replica.ballot < config->ballot && !config->IsMember(server);
@@ -113,10 +114,10 @@ std::string ClusterHealth::WhoLearns() {
   return tally->learners;
 }
 
-// Where acknowledged writes may be lost with the power, as those of 2.5.0 servers may, meta does not
-// choose among members that contradict each other once nobody is left (meta/STATE.md 6.4): a person
-// does. As where the last copy is lost: what the checkers refuse is an empty one in its place. A 2.5.0
-// meta server leaves to a person what its own rule does (replica/OLDER.md 6).
+// Where acknowledged writes may be lost with the power, as those of 2.5.0 servers may, meta does
+// not choose among members that contradict each other once nobody is left (meta/STATE.md 6.4): a
+// person does. As where the last copy is lost: what the checkers refuse is an empty one in its
+// place. A 2.5.0 meta server leaves to a person what its own rule does (replica/OLDER.md 6).
 bool ClusterHealth::IsLeftToOperator() const {
   const auto& stored = groups_.stored();
   const OldMetaServer* old_meta = lives_.meta().old.get();
@@ -151,6 +152,7 @@ std::string ClusterHealth::WhatIsMissing() const {
 
 // A disk that was slow may still cost its server members, and give them back: but not for ever.
 bool ClusterHealth::IsAtRest() {
+  // A copy: the world runs on below.
   const Groups::Stored before = groups_.stored();
   world_.RunFor(absl::Seconds(10));
   return groups_.IsWhole() && std::all_of(before.begin(), before.end(), [this](const auto& entry) {
@@ -165,6 +167,9 @@ void ClusterHealth::StartWhoIsDown() {
   lives_.StartMeta();
 }
 
+// Polls every 100 ms: starts what is down, verifies all keys once the groups are whole, compares
+// members, and last waits for ten seconds without a change. Each of these may fail and be tried
+// again within kLimit.
 void ClusterHealth::Await(Workload& workload) {
   Instant begin = world_.now();
   // What was to last longer ends now; restarts that were planned find their server alive.

@@ -1,11 +1,11 @@
-// ClusterHealth: what must be true of a cluster once its troubles are over: it waits until it is, and says
-// what is wrong if it does not become so.
+// ClusterHealth: what must be true of a cluster once its troubles are over: it waits until it is,
+// and says what is wrong if it does not become so.
 //
-// Shapes    Healthy: each partition takes writes, all members are equal (decree and content), nobody
-//           learns, dropped tables are gone, and no configuration changes for 10 s.
+// Shapes    Healthy: each partition takes writes, all members are equal (decree and content),
+//           nobody learns, dropped tables are gone, and no configuration changes for 10 s.
 // Threads   One: the world's. Lifetime: what it is given outlives it.
-// Demands   cluster_health/H1  What failed heals within 60 s. A partition whose only copy was lost may
-//               wait for a person.
+// Demands   cluster_health/H1  What failed heals within 60 s. A partition whose only copy was lost
+//               may wait for a person.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -24,6 +24,7 @@
 
 namespace arion::sim {
 
+// A member of SimCluster. Await runs once, when all faults have ended; it runs the world itself.
 class ClusterHealth {
  public:
   static constexpr absl::Duration kLimit = absl::Seconds(60);

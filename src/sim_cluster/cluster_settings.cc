@@ -42,7 +42,8 @@ void ClusterSettings::DrawTimers(SimRandom& random) {
 
 void ClusterSettings::DrawLogs(SimRandom& random) {
   server.log_segment_bytes = uint64_t{64} << (10 + random.Below(3));
-  // A checkpoint for 6 MB of log at the latest: a crowd with large values writes more in an interval.
+  // A checkpoint for 6 MB of log at the latest: a crowd with large values writes more in an
+  // interval.
   server.replay_max = absl::Milliseconds(25);
   server.log_preallocate = !random.Percent(20);
   // In half of the runs members that come back get checkpoints sooner.

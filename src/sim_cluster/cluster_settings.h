@@ -1,11 +1,11 @@
-// ClusterSettings: with what settings the servers and the meta server of one run begin: what the run is
-// told, and what its seed draws beside it. Short timers, so that more of everything that matters
-// happens in a simulated minute.
+// ClusterSettings: with what settings the servers and the meta server of one run begin: what the
+// run is told, and what its seed draws beside it. Short timers, so that more of everything that
+// matters happens in a simulated minute.
 //
 // Threads   Immutable once all is drawn.
 // Promises  cluster_settings/D1  Equal options and equal dice give equal settings.
-//           cluster_settings/D2  Two clocks that drift apart as far as the mix lets them still keep the
-//               lease shorter than the grace.
+//           cluster_settings/D2  Two clocks that drift apart as far as the mix lets them still keep
+//               the lease shorter than the grace.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -22,6 +22,7 @@
 
 namespace arion::sim {
 
+// All settings of a run. SimCluster draws them once; everybody else reads them.
 struct ClusterSettings {
   static constexpr char kMetaRoot[] = "/data/meta";
   // Of the meta server: more than a run's failovers need on a full disk.
@@ -31,7 +32,8 @@ struct ClusterSettings {
     return {0x0a000001u + static_cast<uint32_t>(index), 34801};
   }
 
-  // All but the layout. A run adds its meta server's node, which throws dice, too, before that is drawn.
+  // All but the layout. A run adds its meta server's node, which throws dice, too, before that is
+  // drawn.
   static ClusterSettings Draw(SimClusterOptions options, SimRandom& random);
   void DrawLayout(SimRandom& random);
 

@@ -48,6 +48,7 @@ void FaultInjector::ScheduleNext() {
 
 void FaultInjector::Inject(Fault fault) {
   if (troubles_.AreTooMany()) return;
+  // The dice are thrown before it is decided whether the fault is left out (fault_injector/J1).
   SimServer& server = lives_.AnyServer();
   const absl::Duration length = lives_.DrawLength();
   const int64_t number = troubles_.NumberNext();
@@ -117,6 +118,7 @@ void FaultInjector::Carry(Fault fault, SimServer& server, absl::Duration length)
 }
 
 void FaultInjector::HealAll() {
+  // First: what was planned to begin later asks whether troubles are on.
   troubles_.End();
   network_faults_.End();
   node_faults_.End();
@@ -124,6 +126,7 @@ void FaultInjector::HealAll() {
   lives_.StartMeta();
   lives_.StopBalancing();
   for (const auto& server : lives_.servers()) {
+    // The pause has just been ended early (NodeFaults::End).
     if (std::optional<Instant>& since = server->knows_nothing_since)
       since = std::min(*since, world_.now());
     // What a server could not read when it started it leaves where it is until the next start.

@@ -1,15 +1,18 @@
-// FaultInjector: the troubles of one run, drawn from its mix while they are on, and how all of them end.
+// FaultInjector: the troubles of one run, drawn from its mix while they are on, and how all of them
+// end.
 //
 //   FaultInjector faults(...);
 //   faults.Begin();
 //   world.RunFor(absl::Minutes(2));
 //   faults.HealAll();
 //
-// Shapes    Each kind of fault is carried out by one of the parts; this one draws, counts and shares out.
+// Shapes    Each kind of fault is carried out by one of the parts; this one draws, counts and
+//           shares out.
 // Threads   One: the world's. Lifetime: what it is given outlives it.
-// Promises  fault_injector/J1  A fault that is left out throws its dice all the same, so that those which
-//               are left stay what they were.
-//           fault_injector/J2  After HealAll nothing is in trouble, and whatever was down is started.
+// Promises  fault_injector/J1  A fault that is left out throws its dice all the same, so that those
+//               which are left stay what they were.
+//           fault_injector/J2  After HealAll nothing is in trouble, and whatever was down is
+//               started.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -31,6 +34,7 @@
 
 namespace arion::sim {
 
+// A member of SimCluster. It owns the parts that carry faults out.
 class FaultInjector {
  public:
   FaultInjector(const ClusterSettings& settings, SimWorld& world, SimNetwork& network,

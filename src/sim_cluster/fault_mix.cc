@@ -97,9 +97,11 @@ std::optional<Fault> FindFault(std::string_view name) {
 }
 
 Topology Topology::Swarm(uint64_t seed) {
+  // Dice of its own: the topology of a seed does not depend on other draws.
   SimRandom random(seed ^ 0x70901);
   Topology topology;
   const auto servers = random.Below(100);
+  // Three servers are most common in practice, and leave the fewest ways out.
   topology.servers = servers < 55 ? 3 : servers < 70 ? 4 : servers < 85 ? 5 : servers < 93 ? 6 : 7;
   const auto tables = random.Below(100);
   topology.tables = tables < 70 ? 1 : tables < 90 ? 2 : 3;
@@ -149,9 +151,9 @@ bool FaultMix::Has(Fault fault) const {
 }
 
 void FaultMix::KeepWhatOlderServersMeet() {
-  // Their logs are in the page cache, and their leases rest on clocks that never stand still; what a
-  // disk that came back older lacks is found by what they do not say; and they end by a message that
-  // no correct server sends.
+  // Their logs are in the page cache, and their leases rest on clocks that never stand still; what
+  // a disk that came back older lacks is found by what they do not say; and they end by a message
+  // that no correct server sends.
   constexpr Fault kMet[] = {
       Fault::kCrashOne,    Fault::kCrashAll,    Fault::kCrashMeta, Fault::kRestart, Fault::kPause,
       Fault::kCutFromMeta, Fault::kCutFromPeer, Fault::kCutOneWay, Fault::kSplit,   Fault::kWeather,

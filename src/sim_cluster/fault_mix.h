@@ -55,6 +55,7 @@ constexpr Fault kLastOfSwarm = Fault::kMetaPutBack;  // the others come by name 
 const char* FaultName(Fault fault);
 std::optional<Fault> FindFault(std::string_view name);
 
+// How large one run's cluster is. A value.
 struct Topology {
   int servers = 3;
   int tables = 1;
@@ -67,6 +68,7 @@ struct Topology {
   std::string ToString() const;
 };
 
+// What one run meets. A value; a seed draws it (Swarm), or a test names it.
 struct FaultMix {
   static FaultMix Swarm(uint64_t seed);
   static FaultMix None() { return {}; }

@@ -35,7 +35,9 @@ void FullDisks::FillOneAndJudge() {
 }
 
 void FullDisks::Judge(const SimServer& full) {
+  // From here on NetworkWatch takes a refused write for a violation.
   must_take_writes_ = true;
+  // Three copies, or as many as there are other servers.
   const size_t members = std::min<size_t>(3, lives_.servers().size() - 1);
   for (const auto& [pid, config] : groups_.stored()) {
     if (!groups_.IsWanted(pid)) continue;

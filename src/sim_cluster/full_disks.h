@@ -1,9 +1,9 @@
-// FullDisks: a server's disk that takes nothing more for a minute while all else is calm, and the meta
-// server's, for which its reserve provides.
+// FullDisks: a server's disk that takes nothing more for a minute while all else is calm, and the
+// meta server's, for which its reserve provides.
 //
 // Threads   One: the world's. Lifetime: what it is given outlives it.
-// Promises  full_disks/F1  Half a minute after a server's disk was filled no group needs that server
-//               where others have room, and no write is refused for it.
+// Promises  full_disks/F1  Half a minute after a server's disk was filled no group needs that
+//               server where others have room, and no write is refused for it.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -15,6 +15,7 @@
 
 namespace arion::sim {
 
+// A member of FaultInjector.
 class FullDisks {
  public:
   FullDisks(SimWorld& world, ServerLives& lives, const Groups& groups, Troubles& troubles,

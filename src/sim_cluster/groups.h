@@ -1,10 +1,10 @@
-// Groups: the members of each partition as the meta server stored them last, which partitions are to
-// stay, and of which server the one copy was that a run may lose.
+// Groups: the members of each partition as the meta server stored them last, which partitions are
+// to stay, and of which server the one copy was that a run may lose.
 //
 // Shapes    Tables that come and go are stored like others, but not wanted.
 // Threads   One: the world's.
-// Promises  groups/G1  IsWhole only when each partition of all wanted tables has a primary and as many
-//               members as it should.
+// Promises  groups/G1  IsWhole only when each partition of all wanted tables has a primary and as
+//               many members as it should.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -21,6 +21,8 @@
 
 namespace arion::sim {
 
+// A member of SimCluster. ServerLives stores into it what the meta server's store made durable; all
+// others read.
 class Groups {
  public:
   using Stored = std::map<PartitionId, PartitionConfiguration>;

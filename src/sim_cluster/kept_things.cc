@@ -91,6 +91,7 @@ void KeptThings::NoteDisk(SimServer& server) {
 }
 
 void KeptThings::NoteReplicas(SimServer& server) {
+  // The answer comes later, on the server's strands: a server that dies meanwhile gives none.
   server.server->Snapshot([this, name = server.name](const std::vector<ReplicaSnapshot>& replicas) {
     Bounds& bounds = checkers_.bounds;
     for (const ReplicaSnapshot& replica : replicas) {
@@ -109,6 +110,7 @@ bool KeptThings::IsNeeded(PartitionId pid, const SimServer& server,
   const Partition* partition = state.FindPartition(pid);
   if (partition == nullptr) return false;
   const AppInfo& table = state.FindTable(pid.app_id)->info;
+  // A dropped table expires by the clock of the meta server.
   const int64_t meta_seconds = lives_.meta().node->WallMicros() / 1000000;
   if (table.status == AppStatus::kDropped) return table.expire_second > meta_seconds;
   return partition->config.IsMember(server.endpoint);
@@ -182,7 +184,8 @@ std::string KeptThings::WhatIsLeftOver() const {
   return text;
 }
 
-// Replicas are called garbage by a lively meta server only; and by one that can tell what is needed.
+// Replicas are called garbage by a lively meta server only; and by one that can tell what is
+// needed.
 void KeptThings::AwaitTidiness() {
   lives_.LetBalance();
   std::string left_over;

@@ -1,8 +1,9 @@
-// KeptThings: what everybody in a cluster keeps: looked at every few seconds against the bounds, and at the
-// end against what is needed.
+// KeptThings: what everybody in a cluster keeps: looked at every few seconds against the bounds,
+// and at the end against what is needed.
 //
-// Shapes    Left over is a directory that no member and no held table needs, one that was set aside for
-//           longer than it is to be kept, a copy or checkpoint in the making, a request that waits.
+// Shapes    Left over is a directory that no member and no held table needs, one that was set aside
+//           for longer than it is to be kept, a copy or checkpoint in the making, a request that
+//           waits.
 // Threads   One: the world's. Lifetime: what it is given outlives it.
 // Demands   kept_things/K1  What nobody needs leaves the disks within 60 s of a lively meta server.
 // SPDX-License-Identifier: Apache-2.0
@@ -21,6 +22,7 @@
 
 namespace arion::sim {
 
+// A member of SimCluster.
 class KeptThings {
  public:
   KeptThings(const ClusterSettings& settings, SimWorld& world, const SimNetwork& network,

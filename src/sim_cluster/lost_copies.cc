@@ -129,6 +129,7 @@ void LostCopies::LoseAllDirectories(SimServer& server) {
 void LostCopies::Replace(SimServer& server) {
   LoseAllDirectories(server);
   const auto servers = static_cast<int>(lives_.servers().size());
+  // An address that no server had: to the cluster it is another server.
   server.endpoint = ClusterSettings::ServerEndpoint(servers + replacements_++);
 }
 

@@ -1,5 +1,6 @@
-// LostCopies: the one copy that a run may lose, and the ways to lose it: a failed sync, a disk that is
-// lost, rots, can't be read, comes back older or is another one's, a server that never comes back.
+// LostCopies: the one copy that a run may lose, and the ways to lose it: a failed sync, a disk that
+// is lost, rots, can't be read, comes back older or is another one's, a server that never comes
+// back.
 //
 // Shapes    It is lost in a calm moment only, and nothing else happens until it is there again
 //           (troubles/T2).
@@ -21,6 +22,7 @@
 
 namespace arion::sim {
 
+// A member of FaultInjector.
 class LostCopies {
  public:
   LostCopies(const ClusterSettings& settings, SimWorld& world, ServerLives& lives,

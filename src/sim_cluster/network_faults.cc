@@ -87,6 +87,7 @@ void NetworkFaults::CutOneByOne(absl::Duration length) {
       const absl::Duration from = random.Between(absl::ZeroDuration(), length / 2);
       const absl::Duration lasting = random.Between(absl::ZeroDuration(), length - from);
       world_.After(from, EventKind::kFault, [this, a = nodes[i], b = nodes[j], lasting] {
+        // It may begin when all is to heal already.
         if (troubles_.are_on()) Cut(a, b, lasting);
       });
     }

@@ -15,6 +15,7 @@
 
 namespace arion::sim {
 
+// A member of FaultInjector.
 class NetworkFaults {
  public:
   NetworkFaults(const ClusterSettings& settings, SimWorld& world, SimNetwork& network,

@@ -12,8 +12,8 @@
 namespace arion::sim {
 namespace {
 
-// A read; or a write that looks first, and is answered at once when it then changes nothing. For any
-// other every member of the group has logged it.
+// A read; or a write that looks first, and is answered at once when it then changes nothing. For
+// any other every member of the group has logged it.
 bool MayAnswerFromWhatItHolds(std::string_view request) {
   const std::optional<WriteCode> code = FindWriteCode(request);
   return !code || *code == WriteCode::kIncr || *code == WriteCode::kCheckAndSet ||

@@ -1,10 +1,11 @@
-// NetworkWatch: what passes between the nodes of a cluster, told to the checkers; and what a machine says
-// that stood still with its clock, kept from them and from clients.
+// NetworkWatch: what passes between the nodes of a cluster, told to the checkers; and what a
+// machine says that stood still with its clock, kept from them and from clients.
 //
-// Threads   One: the world's. Lifetime: what it is given outlives it; it outlives the last event of the
-//           network.
-// Promises  network_watch/N1  What a machine that stood still says to readers reaches nobody before an
-//               answer to a beacon that it sent since: nothing inside it can tell the time it missed.
+// Threads   One: the world's. Lifetime: what it is given outlives it; it outlives the last event of
+//           the network.
+// Promises  network_watch/N1  What a machine that stood still says to readers reaches nobody before
+//               an answer to a beacon that it sent since: nothing inside it can tell the time it
+//               missed.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -19,6 +20,7 @@
 
 namespace arion::sim {
 
+// A member of SimCluster. It hooks itself into the network when it is made and has nothing to call.
 class NetworkWatch {
  public:
   NetworkWatch(SimWorld& world, SimNetwork& network, ServerLives& lives,

@@ -53,6 +53,7 @@ void NodeFaults::CrashAll() {
 
 void NodeFaults::CrashInRecovery(SimServer& server, absl::Duration delay, CrashMode mode) {
   world_.After(delay, EventKind::kFault, [this, &server, mode] {
+    // Somebody else started it meanwhile.
     if (server.node->alive() || server.server) return;
     lives_.StartServer(server);
     if (!server.node->alive()) return;
@@ -107,6 +108,7 @@ void NodeFaults::Lag(SimServer& server, absl::Duration length) {
 }
 
 void NodeFaults::JumpWall(SimServer& server) {
+  // Before the next leaps (node_faults/W2).
   if (leapt_ != nullptr) leapt_->SetWallRight();
   leapt_ = &MetaOr(30, server);
   leapt_->JumpWall(world_.random().Between(absl::Hours(-1000), absl::Hours(1000)));

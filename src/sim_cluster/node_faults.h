@@ -1,11 +1,11 @@
-// NodeFaults: what befalls a node while its disk keeps what it holds: crashes, stops, pauses, tasks that
-// are late, calls about names that fail for a while, a slow disk, a wall clock that leaps.
+// NodeFaults: what befalls a node while its disk keeps what it holds: crashes, stops, pauses, tasks
+// that are late, calls about names that fail for a while, a slow disk, a wall clock that leaps.
 //
 // Threads   One: the world's. Lifetime: what it is given outlives it.
 // Promises  node_faults/W1  No replica is fenced because its server lacked descriptors, memory or
 //               permission for a while.
-//           node_faults/W2  One wall clock is wrong at a time: of two that agree with each other nobody
-//               can tell that both are.
+//           node_faults/W2  One wall clock is wrong at a time: of two that agree with each other
+//               nobody can tell that both are.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -19,6 +19,7 @@
 
 namespace arion::sim {
 
+// A member of FaultInjector.
 class NodeFaults {
  public:
   NodeFaults(const ClusterSettings& settings, SimWorld& world, ServerLives& lives,

@@ -34,7 +34,8 @@ void OlderDisks::KeepCopies() {
   SimRandom& random = world_.random();
   SimServer& server = lives_.AnyServer();
   KeepCopy(server);
-  // Logs and data of different moments are for a person to judge, where they lie on different disks.
+  // Logs and data of different moments are for a person to judge, where they lie on different
+  // disks.
   if (!settings_.HasLogHome() && random.Coin()) {
     world_.After(random.Between(absl::Milliseconds(1), absl::Seconds(1)), EventKind::kFault,
                  [this, &server, &image = server.images[server.last_image]] {

@@ -1,5 +1,5 @@
-// OlderDisks: copies of servers' disks (disk_image.h), made now and then, and how they are put back: of
-// one server, of several after the power of all failed, or of another one.
+// OlderDisks: copies of servers' disks (disk_image.h), made now and then, and how they are put
+// back: of one server, of several after the power of all failed, or of another one.
 //
 // Threads   One: the world's. Lifetime: what it is given outlives it.
 // Promises  older_disks/O1  Of each group a member is spared that holds everything, and of which
@@ -19,6 +19,7 @@
 
 namespace arion::sim {
 
+// A member of FaultInjector. The images themselves are in SimServer.
 class OlderDisks {
  public:
   // Whether the meta server knows that this one may hold the partition.

@@ -109,10 +109,10 @@ bool OlderStates::MayBePutBack(const State& state) const {
   return !lacks_directory && !NamesOneGoneForGood(state);
 }
 
-// A table that the copy does not know is lost with it; what it does not know else shows by reports only,
-// so that nothing else happens meanwhile. Either all servers run and tell, or the power of all fails: then
-// of each group one that holds everything is known to the copy, too, as a member or by the list of servers,
-// and waited for.
+// A table that the copy does not know is lost with it; what it does not know else shows by reports
+// only, so that nothing else happens meanwhile. Either all servers run and tell, or the power of
+// all fails: then of each group one that holds everything is known to the copy, too, as a member or
+// by the list of servers, and waited for.
 void OlderStates::PutBack(SimServer& server) {
   SimRandom& random = world_.random();
   if (kept_.empty() || settings_.run.faults.Has(Fault::kTableChurn) || !troubles_.IsCalm())

@@ -1,13 +1,13 @@
-// OlderStates: earlier states of the meta server (what its journal held at one moment), and how one is
-// put back: while all servers run and tell what they know, or while the power of all fails and disks come
-// back older, too.
+// OlderStates: earlier states of the meta server (what its journal held at one moment), and how one
+// is put back: while all servers run and tell what they know, or while the power of all fails and
+// disks come back older, too.
 //
-// Shapes    While it is put back nothing else happens for 20 or 45 s: what such a copy does not know
-//           shows by reports only. Not put back is a copy that names a server which is gone for good,
-//           and none where a directory is missing: a person must speak then.
+// Shapes    While it is put back nothing else happens for 20 or 45 s: what such a copy does not
+//           know shows by reports only. Not put back is a copy that names a server which is gone
+//           for good, and none where a directory is missing: a person must speak then.
 // Threads   One: the world's. Lifetime: what it is given outlives it.
-// Promises  older_states/S1  While servers run, a state that went back by two ballots is said to have
-//               done so after 15 s. It is said in no run in which it did not.
+// Promises  older_states/S1  While servers run, a state that went back by two ballots is said to
+//               have done so after 15 s. It is said in no run in which it did not.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -28,6 +28,7 @@
 
 namespace arion::sim {
 
+// A member of FaultInjector; it keeps the last few states.
 class OlderStates {
  public:
   OlderStates(const ClusterSettings& settings, SimWorld& world, ServerLives& lives,

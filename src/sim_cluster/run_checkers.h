@@ -16,6 +16,8 @@
 
 namespace arion::sim {
 
+// A member of SimCluster; the parts get a reference and feed the checker that their subject
+// concerns.
 struct RunCheckers {
   explicit RunCheckers(const BoundSettings& settings) : bounds(settings) {}
 

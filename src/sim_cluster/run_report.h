@@ -15,6 +15,7 @@
 
 namespace arion::sim {
 
+// SimCluster::Run makes one. A run is green if `violations` is empty.
 struct RunReport {
   uint64_t seed = 0;
   uint64_t trace_hash = 0;

@@ -129,6 +129,8 @@ void ServerLives::OnRefused(const absl::Status& why) {
 }
 
 void ServerLives::CrashMeta(CrashMode mode) {
+  // The node first: then no task of the objects that go can run. The transport goes last, since
+  // they use it.
   meta_.node->Crash(mode);
   meta_.server.reset();
   meta_.old.reset();
@@ -150,6 +152,7 @@ void ServerLives::StopBalancing() {
 
 void ServerLives::SetLevel(const StrandPtr& strand, FunctionLevel level) {
   strand->PostAfter(absl::Seconds(1), [this, strand, level] {
+    // It was switched off while this was waiting.
     if (level == FunctionLevel::kLively && !balances_) return;
     meta_.transport->Call(
         meta_.endpoint, {.name = kRpcControlMeta, .body = EncodeWrapped(ControlMetaRequest{level})},
@@ -258,8 +261,8 @@ void ServerLives::StopServer(SimServer& server) {
   });
 }
 
-// A stop is a chain of steps on loops and in the pool: one that lagged while it lasted may have been
-// late with each of them.
+// A stop is a chain of steps on loops and in the pool: one that lagged while it lasted may have
+// been late with each of them.
 void ServerLives::EndStopThatLasts(SimServer& server) {
   SimNode& node = *server.node;
   if (node.disk().slowness() == 1 && node.paused_until() < world_.now() &&

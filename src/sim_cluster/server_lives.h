@@ -1,12 +1,13 @@
-// ServerLives: how the servers and the meta server of a cluster begin, stop, crash and come back. It
-// owns their nodes' objects.
+// ServerLives: how the servers and the meta server of a cluster begin, stop, crash and come back.
+// It owns their nodes' objects.
 //
 //   lives.StartMeta();
 //   for (SimServer& server : lives.All()) lives.StartServer(server);
 //   lives.CrashServer(server, CrashMode::kPowerRandom);
 //   lives.RestartLater(server, absl::Seconds(3));
 //
-// Threads   One: the world's. Lifetime: what it is given outlives it. EndAll comes before destruction.
+// Threads   One: the world's. Lifetime: what it is given outlives it. EndAll comes before
+//           destruction.
 // Promises  server_lives/L1  A server that does not start is a violation, unless its disk was in
 //               trouble: then it is tried again, as whoever watches over a process would.
 //           server_lives/L2  A clean stop ends within 20 s where its machine is not slow.
@@ -29,6 +30,8 @@
 
 namespace arion::sim {
 
+// A member of SimCluster. What runs as an event later (restarts, the end of a stop) checks that the
+// life is still the one it meant.
 class ServerLives {
  public:
   using Servers = std::vector<std::unique_ptr<SimServer>>;

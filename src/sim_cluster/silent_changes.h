@@ -1,8 +1,8 @@
-// SilentChanges: a record of one secondary changes or is lost, its decree stays, and nobody is told. The
-// partition is then verified until its copies are found equal.
+// SilentChanges: a record of one secondary changes or is lost, its decree stays, and nobody is
+// told. The partition is then verified until its copies are found equal.
 //
-// Shapes    Until it is found the changed copy must not lead: what it then answered would be wrong, as
-//           it would be to a user. So it happens in calm only, and nothing else for 45 s.
+// Shapes    Until it is found the changed copy must not lead: what it then answered would be wrong,
+//           as it would be to a user. So it happens in calm only, and nothing else for 45 s.
 // Threads   One: the world's. Lifetime: what it is given outlives it.
 // Promises  silent_changes/V1  When one copy was changed, the verification sets no other one aside.
 // SPDX-License-Identifier: Apache-2.0
@@ -23,6 +23,7 @@
 
 namespace arion::sim {
 
+// A member of FaultInjector.
 class SilentChanges {
  public:
   SilentChanges(const ClusterSettings& settings, SimWorld& world, ServerLives& lives,

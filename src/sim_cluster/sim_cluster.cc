@@ -59,6 +59,7 @@ SimNode& SimCluster::AddMetaNode() {
 
 SimCluster::~SimCluster() {
   workload_.reset();
+  // The workload's clients are gone; now the servers, while the world that they refer to is there.
   lives_.EndAll();
 }
 
@@ -73,6 +74,7 @@ bool SimCluster::CreateTables() {
     CreateTable(admin, strand, &table);
     if (table.app_id != 0) groups_.AddTable(table);
   }
+  // The admin's transport goes with this function.
   node.Crash(CrashMode::kProcess);
   return static_cast<int>(groups_.tables().size()) == settings_.run.topology.tables;
 }

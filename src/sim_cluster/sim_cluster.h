@@ -7,8 +7,8 @@
 //
 // Shapes   A run: start, create the tables, wait until they are whole; faults and clients for
 //          run_length; heal everything and demand health (cluster_health.h); then that what nobody
-//          needs leaves the disks (kept_things.h). Its parts know each other downwards only, and none
-//          knows the whole.
+//          needs leaves the disks (kept_things.h). Its parts know each other downwards only, and
+//          none knows the whole.
 // Threads  One: the world's.
 // Promises sim_cluster/W2  Equal options give equal runs: the same trace_hash, the same report.
 // Demands  Those of checkers.h and bounds.h, and those that the headers of the parts state.
@@ -36,6 +36,7 @@
 
 namespace arion::sim {
 
+// One run. Make it, call Run once, read the report.
 class SimCluster {
  public:
   explicit SimCluster(SimClusterOptions options);

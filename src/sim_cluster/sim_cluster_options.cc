@@ -22,8 +22,8 @@ SimClusterOptions SimClusterOptions::LyingDisks(uint64_t seed) {
   options.faults.length_max = absl::Seconds(4);  // up again before the next: what was lost is read
   options.disks = Disks::kForgetFlushes;
   options.durability = Durability::kFsync;  // the other promises nothing about flushes
-  // What is lost is the newest, so that only a checker can tell; of holes the log itself speaks, and
-  // its partition is dead.
+  // What is lost is the newest, so that only a checker can tell; of holes the log itself speaks,
+  // and its partition is dead.
   options.crash_mode = CrashMode::kPowerPrefix;
   options.steps_per_key = 5000;  // nearly each key is in disorder, and each costs a whole search
   return options;

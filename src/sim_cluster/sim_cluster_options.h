@@ -17,6 +17,8 @@
 
 namespace arion::sim {
 
+// Designated initialisers name what differs from a usual run: {.seed = 7, .run_length =
+// absl::Minutes(5)}.
 struct SimClusterOptions {
   uint64_t seed = 1;
   Topology topology;
@@ -32,15 +34,15 @@ struct SimClusterOptions {
   };  // the second: a canary that the checkers must catch
   Disks disks = Disks::kHonest;
   // The second: once, in a calm moment, the meta server's state is replaced by a copy that was made
-  // when ballots were smaller (meta_state/stale_configuration.h). Then there is no trouble for a while:
-  // what such a copy does not know shows by reports only.
+  // when ballots were smaller (meta_state/stale_configuration.h). Then there is no trouble for a
+  // while: what such a copy does not know shows by reports only.
   enum class MetaState { kKept, kOlderCopyPutBack };
   MetaState meta_state = MetaState::kKept;
   // The second: config syncs come again long after they were sent, by several graces.
   enum class Reports { kOnce, kLateAgain };
   Reports reports = Reports::kOnce;
-  // The second: one server's disk takes nothing more for a minute. After 30 s of it no group may need
-  // it any more, where others have room, and no write may be refused for it.
+  // The second: one server's disk takes nothing more for a minute. After 30 s of it no group may
+  // need it any more, where others have room, and no write may be refused for it.
   enum class Space { kEnough, kOneDiskFull };
   Space space = Space::kEnough;
   // Unset: as the seed draws.

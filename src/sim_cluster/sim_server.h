@@ -1,7 +1,8 @@
-// SimServer, SimMeta: one replica server and the meta server of a SimCluster, over all their lives: the
-// node with its disk, and while it lives the objects that run on it.
+// SimServer, SimMeta: one replica server and the meta server of a SimCluster, over all their lives:
+// the node with its disk, and while it lives the objects that run on it.
 //
-// Shapes    Of a server that is down the objects of its life are null; what concerns its disk stays.
+// Shapes    Of a server that is down the objects of its life are null; what concerns its disk
+//           stays.
 // Threads   One: the world's. Lifetime: the world outlives them.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -28,6 +29,8 @@
 
 namespace arion::sim {
 
+// One replica server. ServerLives makes it and owns it for the whole run, also when its disk is
+// replaced and it comes back under another address.
 struct SimServer {
   const DiskImage& LastImage() const { return images[last_image]; }
   // Alive, and not about to stop.
@@ -66,6 +69,7 @@ struct SimServer {
   size_t last_image = 0;                     // which was made last
 };
 
+// The meta server. ServerLives owns it.
 struct SimMeta {
   // Whether all of the reserve is there for the next time that the disk is full.
   bool HasWholeReserve() const {

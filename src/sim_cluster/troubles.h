@@ -1,13 +1,13 @@
 // Troubles: which troubles of a run last at the moment, how many there have been of each kind, and
 // whether others may begin.
 //
-// Shapes    Faults are numbered from 1 as they are drawn. Calm: nothing that lasts has not ended, all
-//           are up and every group is whole.
+// Shapes    Faults are numbered from 1 as they are drawn. Calm: nothing that lasts has not ended,
+//           all are up and every group is whole.
 // Threads   One: the world's. Lifetime: what it is given outlives it.
 // Promises  troubles/T1  At most three that last are under way: under everything at once nothing is
 //               acknowledged, and nothing is proven.
-//           troubles/T2  A run loses one copy at most, for the promise covers one; for a while nothing
-//               else is begun then.
+//           troubles/T2  A run loses one copy at most, for the promise covers one; for a while
+//               nothing else is begun then.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

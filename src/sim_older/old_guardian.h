@@ -1,8 +1,8 @@
-// The judgement of a meta server of version 2.5.0: what it knows of its cluster, what it proposes for a
-// partition, and who leads one that nobody is left of (replica/OLDER.md 6). Pure.
+// The judgement of a meta server of version 2.5.0: what it knows of its cluster, what it proposes
+// for a partition, and who leads one that nobody is left of (replica/OLDER.md 6). Pure.
 //
-// Shapes    A proposal stays in its partition's queue, and is sent again at each look, until it does not
-//           apply any more: the same learner for ever, where it comes to nothing.
+// Shapes    A proposal stays in its partition's queue, and is sent again at each look, until it
+//           does not apply any more: the same learner for ever, where it comes to nothing.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -87,8 +87,8 @@ FunctionLevel OldLevel(const OldClusterState& state, const OldGuardianOptions& o
 std::optional<OldProposal> OldCure(OldClusterState& state, OldTable& table, OldPartition& partition,
                                    const OldGuardianOptions& options, Instant now);
 
-// Who of a partition without members leads; nullopt: nobody yet. `is_for_a_person`: nor ever, unless
-// somebody else decides.
+// Who of a partition without members leads; nullopt: nobody yet. `is_for_a_person`: nor ever,
+// unless somebody else decides.
 struct OldChoice {
   std::optional<Endpoint> node;
   bool is_for_a_person = false;

@@ -1,5 +1,5 @@
-// OldHost: what a server of version 2.5.0 gives its replicas: its surroundings, its lease, and the way
-// to say that its process would have ended.
+// OldHost: what a server of version 2.5.0 gives its replicas: its surroundings, its lease, and the
+// way to say that its process would have ended.
 //
 // Threads   One: the server's strand. Lifetime: outlives the replicas.
 // SPDX-License-Identifier: Apache-2.0
@@ -33,7 +33,8 @@ struct OldServerOptions {
   int64_t list_span_max = 110;    // max_mutation_count_in_prepare_list
   int64_t in_flight_max = 20;     // staleness_for_commit
   int32_t replica_count_min = 2;  // mutation_2pc_min_replica_count
-  // Its own meta server grants forced ballots: then reads wait there, too, and none is judged for it.
+  // Its own meta server grants forced ballots: then reads wait there, too, and none is judged for
+  // it.
   bool waits_when_forced = false;
 };
 
@@ -52,7 +53,8 @@ struct OldHost {
   Instant lease_end{0};
 
   Endpoint self() const { return transport.local(); }
-  // 2.5.0 demotes its replicas by a timer, and may answer a little longer; this one looks each time.
+  // 2.5.0 demotes its replicas by a timer, and may answer a little longer; this one looks each
+  // time.
   bool HoldsLease() const { return is_connected && env.clock().Now() < lease_end; }
   // Of a connection that broke nothing is heard before the time is over.
   void Call(Endpoint to, std::string name, std::string body, PartitionId of, absl::Duration timeout,

@@ -40,7 +40,8 @@ class OldLog {
     int64_t content_bytes = 0;  // whole blocks
     std::vector<MutationPtr> mutations;
   };
-  // What lies in `files`, in order: none, or what replay accepts. Reopen comes before anything else.
+  // What lies in `files`, in order: none, or what replay accepts. Reopen comes before anything
+  // else.
   OldLog(PartitionId pid, int64_t valid_from, std::vector<Found> found,
          std::shared_ptr<OldLogFiles> files);
 

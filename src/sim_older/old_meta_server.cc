@@ -231,8 +231,8 @@ bool OldMetaServer::NamesUnknown(const ConfigurationUpdateRequest& update) const
 void OldMetaServer::OnUpdate(InboundRequest request, const ConfigurationUpdateRequest& update) {
   const PartitionId pid = update.config.pid;
   OldPartition* partition = state_.Find(pid);
-  // Whom it knew before this life, and no configuration names, it knows by its first beacon only: 2.5.0
-  // ends by what its own servers say, too, and whoever asked asks again.
+  // Whom it knew before this life, and no configuration names, it knows by its first beacon only:
+  // 2.5.0 ends by what its own servers say, too, and whoever asked asks again.
   if (partition != nullptr && !is_first_life_ && NamesUnknown(update)) return;
   if (partition == nullptr || NamesUnknown(update))
     return violate_(absl::StrCat("replica/README.md A13: an update of ", pid.ToString(), " by ",

@@ -1,10 +1,10 @@
-// OldMetaServer: a stand-in for the meta server of version 2.5.0, the only one of its cluster, one life of
-// it: failure detector, config syncs, updates, proposals, tables, and what a server asks that joins. It
-// speaks as 2.5.0 only (replica/OLDER.md); its judgement is old_guardian.h.
+// OldMetaServer: a stand-in for the meta server of version 2.5.0, the only one of its cluster, one
+// life of it: failure detector, config syncs, updates, proposals, tables, and what a server asks
+// that joins. It speaks as 2.5.0 only (replica/OLDER.md); its judgement is old_guardian.h.
 //
-// Shapes    Its state is where ours is, in ours' form (meta_store.h stands in for ZooKeeper). Of Arion's
-//           fields, ids from 1000 on, it reads none and sends none. What its process would not survive
-//           (replica/README.md A1 to A21) is told by `violate`, led by the row.
+// Shapes    Its state is where ours is, in ours' form (meta_store.h stands in for ZooKeeper). Of
+//           Arion's fields, ids from 1000 on, it reads none and sends none. What its process would
+//           not survive (replica/README.md A1 to A21) is told by `violate`, led by the row.
 // Threads   One strand. Lifetime: environment, transport and store outlive it.
 // Promises  meta_server/M1.
 // SPDX-License-Identifier: Apache-2.0

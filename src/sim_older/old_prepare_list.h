@@ -47,9 +47,9 @@ class OldPrepareList {
 
   // Makes room among what is committed, and puts it there.
   Fault Put(Entry entry);
-  // Every decree up to `through`: each must be there, logged, under ballots that do not fall. Where a
-  // primary was deposed while it logged again what others knew to be committed, it waits for that: a
-  // 2.5.0 process would end, whoever its peers are.
+  // Every decree up to `through`: each must be there, logged, under ballots that do not fall. Where
+  // a primary was deposed while it logged again what others knew to be committed, it waits for
+  // that: a 2.5.0 process would end, whoever its peers are.
   Fault CommitHard(Decree through, Apply apply);
   // Those of them that are.
   void CommitSoft(Decree through, Apply apply);

@@ -7,8 +7,10 @@
 //           the message for lost. Otherwise it is as good as 2.5.0 can be; a bug of it that
 //           loses data by itself it does not do:
 //             - it looks at its lease whenever it answers a client;
-//             - a primary that restarted in place serves no reads before it has committed what it held;
-//             - an update of the configuration is asked until it is answered, also across a lost lease.
+//             - a primary that restarted in place serves no reads before it has committed what it
+//               held;
+//             - an update of the configuration is asked until it is answered, also across a lost
+//               lease.
 // Threads   One: the server's strand. The engine is asked there too.
 // Errors    Open: its engine does not open, or is incomplete, since it ended while it learned.
 // SPDX-License-Identifier: Apache-2.0

@@ -55,9 +55,9 @@ void OldReplica::TakeOffice() {
   const auto first = static_cast<int64_t>(static_cast<uint64_t>(ballot().value()) << 32 | 1);
   last_signature_ = std::max(last_signature_, first);
   std::erase_if(sessions_, [this](const auto& s) { return config_.IsMember(s.first); });
-  // Under a forced ballot it has none, and answers before it has committed again what it acknowledged.
-  // Where it is assigned, alone or told by a config sync the real one has none either: no meta server
-  // can help it then.
+  // Under a forced ballot it has none, and answers before it has committed again what it
+  // acknowledged. Where it is assigned, alone or told by a config sync the real one has none
+  // either: no meta server can help it then.
   if (!is_forced_) read_barrier_ = list_.max();
   CheckGroup();
   PrepareAgain();

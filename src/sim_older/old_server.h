@@ -1,6 +1,6 @@
 // OldServer: a stand-in for a replica server of version 2.5.0, one life of it, on a SimNode or as a
-// process (tests/older): beacons, config syncs, its replicas, and the files they hand out. It speaks as
-// 2.5.0 only, so that clusters of both versions can be tried (replica/OLDER.md).
+// process (tests/older): beacons, config syncs, its replicas, and the files they hand out. It
+// speaks as 2.5.0 only, so that clusters of both versions can be tried (replica/OLDER.md).
 //
 // Shapes    What its process would not survive (replica/README.md A1 to A21) is told by `violate`,
 //           led by the row; so is a header that breaks the rules for messages between servers

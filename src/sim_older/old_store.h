@@ -1,5 +1,6 @@
-// OldStored, OldStore: what a 2.5.0 server has of its replicas beside their engines: in memory, as a
-// simulated process leaves it behind, and on the disk of a real one (engine/FORMAT.md, wal/FORMAT.md).
+// OldStored, OldStore: what a 2.5.0 server has of its replicas beside their engines: in memory, as
+// a simulated process leaves it behind, and on the disk of a real one (engine/FORMAT.md,
+// wal/FORMAT.md).
 //
 // Threads   One: the server's strand. Lifetime: outlives the server.
 // SPDX-License-Identifier: Apache-2.0
