@@ -124,6 +124,7 @@ void SortAndTrim(OldPartition& partition, const OldGuardianOptions& options) {
       });
   const size_t factor = static_cast<size_t>(partition.config.max_replica_count);
   const size_t members = partition.config.MemberCount();
+  // 2.5.0 keeps in mind only as many as are missing.
   const size_t most = (factor > members ? factor - members : 0) + options.reserved_dropped_max;
   if (partition.dropped.size() > most)
     partition.dropped.erase(partition.dropped.begin(),
@@ -193,6 +194,7 @@ std::optional<OldProposal> OldCure(OldClusterState& state, OldTable& table, OldP
                                    const OldGuardianOptions& options, Instant now) {
   if (partition.pending || partition.IsDropped() || partition.config.ballot < Ballot(0))
     return std::nullopt;
+  // A proposal stays until it does not apply, whatever comes of it: 2.5.0 knows no patience.
   if (!partition.proposals.empty() && !Applies(state, partition, partition.proposals.front()))
     partition.proposals.clear();
   if (partition.proposals.empty()) {
@@ -224,6 +226,7 @@ OldChoice OldChooseOfDropped(const OldClusterState& state, const OldPartition& p
   const OldDropped& p = last[0];
   const OldDropped& q = last[1];
   const bool is_nowhere = p.ballot < Ballot(0) && q.ballot < Ballot(0);
+  // The copy under the larger ballot has committed less: no rule of 2.5.0 decides.
   const bool disagree = (p.ballot < q.ballot && p.committed > q.committed) ||
                         (p.ballot > q.ballot && p.committed < q.committed);
   const Decree prepared = std::max(p.prepared, q.prepared);

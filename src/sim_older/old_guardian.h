@@ -22,6 +22,7 @@ namespace arion::sim {
 
 constexpr size_t kOldLastDropsMax = 3;
 
+// A step that is proposed to `target` until it does not apply any more.
 struct OldProposal {
   ConfigType type = ConfigType::kInvalid;
   Endpoint target;  // who is asked
@@ -37,6 +38,8 @@ struct OldDropped {
   Decree committed{-1}, prepared{-1};
 };
 
+// What the meta server of 2.5.0 knows of one partition. OldClusterState owns it; OldMetaServer and
+// the functions below change it.
 struct OldPartition {
   PartitionConfiguration config;
   std::optional<PartitionConfiguration> pending;  // being stored
@@ -57,6 +60,7 @@ struct OldNode {
   bool is_collected = false;  // it has reported since it came alive
 };
 
+// All that it knows, in memory. OldMetaServer fills it from the store at its start.
 struct OldClusterState {
   std::map<int32_t, OldTable> tables;
   std::map<Endpoint, OldNode> nodes;
@@ -71,6 +75,7 @@ struct OldClusterState {
   int ReplicasOf(Endpoint node, const OldTable& table) const;
 };
 
+// Settings, under the names of 2.5.0 beside them.
 struct OldGuardianOptions {
   size_t live_min = 3;              // min_live_node_count_for_unfreeze
   size_t live_percentage_min = 65;  // node_live_percentage_threshold_for_update

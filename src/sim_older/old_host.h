@@ -23,6 +23,7 @@
 
 namespace arion::sim {
 
+// Settings of a server of 2.5.0, under its names beside them.
 struct OldServerOptions {
   Endpoint meta_server;
   std::string data_directory;
@@ -38,6 +39,7 @@ struct OldServerOptions {
   bool waits_when_forced = false;
 };
 
+// Made and owned by OldServer; every replica holds a reference.
 struct OldHost {
   Environment& env;
   Transport& transport;

@@ -48,6 +48,7 @@ void OldLog::BeginBlock(const std::vector<MutationPtr>& mutations) {
                    header);
   block_ = std::string(header, kBlockHeaderBytes) + body;
   in_block_ = mutations;
+  // Half now and half later: a process that ends in between leaves a torn block.
   Write(std::string_view(block_).substr(0, block_.size() / 2));
 }
 
@@ -120,6 +121,7 @@ std::vector<std::string> OldLog::NamesFrom(Decree start) const {
 void OldLog::Collect(Decree durable) {
   while (held_.size() > 1) {
     const bool is_void = held_[1].name.start_offset <= valid_from_;
+    // What a later file says of all before it decides, as in 2.5.0.
     if (!is_void && held_[1].max_before > durable) return;
     files_.erase(held_.front().name.ToString());
     if (disk_ != nullptr) disk_->Remove(held_.front().name);

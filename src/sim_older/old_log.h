@@ -28,6 +28,7 @@ class OldLogFiles {
   virtual void Remove(const LogFileName& name) = 0;
 };
 
+// One replica's log. OldStored owns it, so it outlives the replica and its process.
 class OldLog {
  public:
   explicit OldLog(PartitionId pid, int64_t index = 1, int64_t start_offset = 0);

@@ -33,6 +33,8 @@ absl::Status OldMetaServer::Start() {
     OldTable& table = state_.tables[id];
     table.info = from.info;
     table.info.status =
+        // A change may have been interrupted, so that partitions are not as their table says: GoOn
+        // makes them so.
         from.info.status == AppStatus::kDropped ? AppStatus::kDropping : AppStatus::kRecalling;
     for (Partition& partition : from.partitions) {
       OldPartition& mine = table.partitions.emplace_back();
@@ -100,6 +102,7 @@ bool OldMetaServer::HandleServer(InboundRequest& request) {
 void OldMetaServer::OnBeacon(InboundRequest& request, const BeaconMessage& beacon) {
   if (beacon.hp_from_node || beacon.hp_to_node)
     violate_("replica/OLDER.md 4: a beacon with host names");
+  // Whoever was dead has to report again before it counts as collected.
   OldNode& node = state_.nodes[beacon.from_node];
   last_beacons_[beacon.from_node] = Now();
   if (!std::exchange(node.is_alive, true)) node.is_collected = false;
@@ -175,6 +178,7 @@ std::vector<ReplicaInfo> OldMetaServer::Collect(Endpoint node,
                                                 const std::vector<ReplicaInfo>& stored) {
   std::vector<ReplicaInfo> garbage;
   for (auto& [id, table] : state_.tables)
+    // The report replaces all that the server said before.
     for (OldPartition& partition : table.partitions) partition.reports.erase(node);
   std::set<PartitionId> told;
   for (const ReplicaInfo& report : stored) {
@@ -246,6 +250,7 @@ void OldMetaServer::OnUpdate(InboundRequest request, const ConfigurationUpdateRe
   if (OldIsSame(update.config, partition->config)) return answer(ErrorCode::kOk, partition->config);
   if (update.config.ballot != partition->config.ballot + 1)
     return answer(ErrorCode::kInvalidVersion, partition->config);
+  // No answer: the sender's call times out, and it asks again.
   if (partition->pending) return;
   PartitionConfiguration config = update.config;
   config.last_drops = partition->config.last_drops;
@@ -274,6 +279,7 @@ void OldMetaServer::LookAtAll() {
       const auto proposal = OldCure(state_, table, partition, options_.guardian, Now());
       if (!proposal) continue;
       const bool is_addition = proposal->type == ConfigType::kAddSecondary;
+      // New copies last, those for a primary alone before the others.
       const int order = !is_addition ? 0 : partition.config.secondaries.empty() ? 1 : 2;
       all.push_back({&table, &partition, *proposal, order});
     }

@@ -28,6 +28,7 @@
 
 namespace arion::sim {
 
+// Settings, under the names of 2.5.0 beside them.
 struct OldMetaOptions {
   std::string cluster_name;
   absl::Duration grace, check_interval;  // fd_grace_seconds, fd_check_interval_seconds
@@ -37,6 +38,7 @@ struct OldMetaOptions {
   int64_t hold_seconds = 604800;
 };
 
+// One life. ServerLives (sim_cluster/server_lives.h) makes it in place of a MetaServer.
 class OldMetaServer {
  public:
   OldMetaServer(Environment& env, Transport& transport, MetaStore& store, OldMetaOptions options,

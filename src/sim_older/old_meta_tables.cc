@@ -104,6 +104,7 @@ void OldMetaServer::Drop(InboundRequest request, const DropAppRequest& drop) {
       NowSeconds() + drop.options.reserve_seconds.value_or(options_.hold_seconds);
   table->info.status = AppStatus::kDropped;
   const MetaStore::Change change = ClusterState().ChangeOf(table->info);
+  // Stored as dropped, shown as dropping until all partitions are.
   table->info.status = AppStatus::kDropping;
   auto shared = std::make_shared<InboundRequest>(std::move(request));
   waiting_[table->info.app_id].push_back([shared] { Answer(*shared, DropAppResponse{}); });

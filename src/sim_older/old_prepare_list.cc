@@ -23,6 +23,7 @@ OldPrepareList::Fault OldPrepareList::Put(Entry entry) {
   if (old != nullptr && old->mutation->ballot > entry.mutation->ballot)
     return absl::StrCat("decree ", decree.value(), " of ballot ", entry.mutation->ballot.value(),
                         " is there under ", old->mutation->ballot.value());
+  // So that CommitHard waits for the new version to be logged, and calls it no fault.
   entry.was_logged = old != nullptr && (old->is_logged || old->was_logged);
   entries_[decree] = std::move(entry);
   return std::nullopt;
@@ -75,6 +76,7 @@ void OldPrepareList::Truncate(Decree decree) {
 void OldPrepareList::Reset(Decree decree) {
   entries_.clear();
   committed_ = decree;
+  // What follows begins another history, whose ballots may be smaller.
   committed_ballot_ = Ballot(0);
 }
 

@@ -19,6 +19,8 @@
 
 namespace arion::sim {
 
+// A member of OldReplica. It holds what is not committed and some of what is, which learners may
+// need.
 class OldPrepareList {
  public:
   struct Client {

@@ -48,6 +48,7 @@ absl::Status OldReplica::Open() {
     Close();
     return absl::DataLossError("ERR_INCOMPLETE_DATA");
   }
+  // A new file: what a torn block left stays behind it, as in 2.5.0.
   stored_.log.Reopen();
   const Ballot before = ballot();
   Replay();
@@ -66,6 +67,7 @@ void OldReplica::Replay() {
     if (m->decree <= list_.committed()) continue;
     const Entry* old = list_.Find(m->decree);
     if (old != nullptr && old->mutation->ballot > m->ballot) continue;
+    // The log does not reach back so far: the engine has what lies before.
     if (m->last_committed > list_.max()) {
       list_.Reset(m->last_committed);
     } else if (!CommitHard("pacifica/PROTOCOL.md 10.2", m->last_committed)) {
@@ -189,12 +191,14 @@ void OldReplica::OnDisconnected() {
 }
 
 void OldReplica::OnSynced(const ConfigurationUpdateRequest& entry) {
+  // An answer that was overtaken.
   if (entry.config.ballot < ballot() || role_ == kError) return;
   if (const auto deny = entry.info.envs.find("replica.deny_client_request");
       deny != entry.info.envs.end() &&
       std::count(deny->second.begin(), deny->second.end(), '*') != 1)
     Abort("replica/README.md A20", deny->second);
   stored_.app = entry.info;
+  // A field of Arion's: 2.5.0 would not keep it.
   stored_.app.version.reset();
   if (host_.store != nullptr) host_.store->StoreApp(stored_);
   // An update that is under way says more.
@@ -282,6 +286,7 @@ void OldReplica::CommitReady() {
 
 void OldReplica::Apply(Entry& entry) {
   const Decree decree = entry.mutation->decree;
+  // A learner's engine is filled by what it learns; what is committed meanwhile stays in the list.
   if (role_ == kPotentialSecondary && phase_ != LearnerStatus::kWithPrepareTransient &&
       phase_ != LearnerStatus::kSucceeded)
     return;

@@ -34,6 +34,8 @@
 
 namespace arion::sim {
 
+// One replica of one life of an OldServer, which makes and closes it. Held by a shared_ptr, since
+// callbacks hold weak ones.
 class OldReplica : public std::enable_shared_from_this<OldReplica> {
  public:
   OldReplica(OldHost& host, OldStored& stored);

@@ -26,6 +26,7 @@ void OldReplica::Write(WriteCode code, InboundRequest request) {
     return refuse(ErrorCode::kNotEnoughMember);
   const bool may_join = IsBatchable(code);
   if (!may_join || queue_.empty() || !queue_.back().is_open) {
+    // A write that can't share a mutation ends the one before it: order is that of arrival.
     if (!queue_.empty()) queue_.back().is_open = false;
     queue_.emplace_back().is_open = may_join;
   }
@@ -154,6 +155,7 @@ void OldReplica::Scan(InboundRequest& request) {
     return request.responder.Reply(ErrorCode::kOk, EncodeWrapped(response));
   }
   EncodedRows rows;
+  // A scan's id changes with each batch, so a repeated request finds none.
   const int64_t id = next_scan_++;
   const auto batch = cursor->NextBatch(Terms(), id, &rows);
   if (!batch.ok()) return request.responder.Reply(ErrorCode::kInvalidData);

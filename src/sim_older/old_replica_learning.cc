@@ -60,6 +60,7 @@ void OldReplica::OnLearn(const LearnRequest& request, Responder responder) {
   response.learnee = host_.self();
   if (start > list_.min() || (start == list_.min() && !list_.IsEmpty()))
     return TakeCache(session, start, &response, std::move(responder));
+  // The learner is too far behind for prepares; they begin when the list reaches it.
   session.prepare_start = kInvalidDecree;
   for (auto& [decree, entry] : list_.entries()) entry.learners.erase(request.learner);
   if (start > durable_ || stored_.log.Covers(start)) {
@@ -132,6 +133,7 @@ void OldReplica::OnLearnCompletion(const GroupCheckResponse& report, Responder r
 
 void OldReplica::Learn(int64_t signature) {
   if (role_ != kPotentialSecondary || signature == 0 || is_round_running_) return;
+  // A message of an earlier session.
   if (signature < signature_) return;
   if (signature != signature_) {
     signature_ = signature;
@@ -278,6 +280,7 @@ void OldReplica::LearnCache(const LearnResponse& response) {
 void OldReplica::LearnFiles(std::shared_ptr<LearnResponse> response) {
   FileSystem& files = host_.env.files();
   const std::string directory = LearnPathOf(stored_.directory);
+  // What an earlier round copied is of another state.
   (void)files.RemoveAll(directory);
   if (!files.CreateDirectories(directory).ok()) return FailLearning("its disk");
   CopyNext(std::move(response), 0, round_);

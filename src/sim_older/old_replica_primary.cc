@@ -52,6 +52,7 @@ void OldReplica::TakeOffice() {
   ++office_;
   update_.reset();
   is_initializing_ = false;
+  // Signatures rise with the ballot, so that no session of a former term is taken for one of this.
   const auto first = static_cast<int64_t>(static_cast<uint64_t>(ballot().value()) << 32 | 1);
   last_signature_ = std::max(last_signature_, first);
   std::erase_if(sessions_, [this](const auto& s) { return config_.IsMember(s.first); });
@@ -66,6 +67,7 @@ void OldReplica::TakeOffice() {
 
 // Whatever it was, under this ballot and without its time.
 void OldReplica::PrepareAgain() {
+  // What is started below appends to the list.
   const Decree last = list_.max();
   for (Decree d = list_.committed() + 1; d <= last; ++d) {
     Entry* entry = list_.Find(d);
@@ -325,6 +327,7 @@ void OldReplica::UpdateConfiguration(ConfigType type, Endpoint node,
   wanted.ballot = ballot() + 1;
   wanted.last_committed_decree = list_.committed();
   BecomeInactive(true);
+  // It serves nothing until the meta server has answered: either configuration may hold.
   update_ = {next_serial_++, {.info = stored_.app, .config = std::move(wanted), .type = type}};
   update_->request.node = node;
   SendUpdate();

@@ -36,6 +36,7 @@ void OldHost::Call(Endpoint to, std::string name, std::string body, PartitionId 
   transport.Call(
       to, std::move(request), strand,
       [this, deadline, done = std::move(done)](RpcResult result) mutable {
+        // 2.5.0 hears of a broken connection only by its timeout.
         const bool broke = result.error == ErrorCode::kNetworkFailure && !result.was_never_sent;
         if (!broke) return done(std::move(result));
         strand->PostAfter(deadline - env.clock().Now(), [done = std::move(done)]() mutable {
@@ -73,6 +74,7 @@ void OldServer::Start() {
   });
   std::vector<PartitionId> all;
   for (const auto& [pid, stored] : disk_) all.push_back(pid);
+  // By a copy of the names: Load may remove one.
   for (const PartitionId pid : all) Load(pid);
   host_.strand->Post([this] { SendBeacon(), CheckLease(); });
 }

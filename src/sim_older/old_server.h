@@ -24,6 +24,7 @@ namespace arion::sim {
 
 class OldReplica;
 
+// One life of a server. ServerLives makes it on a SimNode, tests/older as a process.
 class OldServer {
  public:
   OldServer(Environment& env, Transport& transport, EngineFactory& engines, SimRandom& random,

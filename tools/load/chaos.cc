@@ -58,6 +58,7 @@ std::vector<std::string> Chaos::RunDue(absl::Duration now) {
     events.push_back(EndOf(running.command, status));
     return true;
   });
+  // After those that ended, so that one that follows another is told in the right order.
   std::erase_if(waiting_, [&](const ChaosCommand& command) {
     if (command.at > now) return false;
     absl::StatusOr<pid_t> pid = Spawn(command.command);

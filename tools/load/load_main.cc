@@ -40,7 +40,9 @@ DEFINE_bool(verify, false, "judge every read by what was acknowledged, read all 
 DEFINE_string(history, "",
               "file for every operation, for a checker of linearizability; means --verify");
 DEFINE_string(chaos, "", "10s:COMMAND, run at that time of the run; may be given several times");
-DEFINE_string(slo, "", "what the run must keep, as \"READ p99<5ms,errors<0.1%,ops>10000\"");
+DEFINE_string(slo, "",
+              "objectives of the run, as \"READ p99<5ms,errors<0.1%,ops>10000\"; exit code 1 if "
+              "one is missed");
 DEFINE_bool(j, false, "the report as JSON on standard output, all else on standard error");
 DEFINE_string(json, "", "file for the report as JSON");
 DEFINE_string(hdr, "", "file for the latencies as HdrHistogram's log");
@@ -74,6 +76,8 @@ struct Repeated {
 // Takes these out of the command line.
 absl::StatusOr<Repeated> TakeRepeated(int* argc, char** argv) {
   Repeated repeated;
+  // gflags keeps only the last of a flag that is given twice. So these are taken out before it
+  // looks.
   int kept = 1;
   for (int i = 1; i < *argc; ++i) {
     const std::string_view word = argv[i];

@@ -66,6 +66,8 @@ absl::Status Session::Open() {
       return Annotate(table.status(), absl::StrCat("open table ", settings_.table, " at ",
                                                    absl::StrJoin(settings_.meta_servers, ",")));
     }
+    // A client of its own for each lane: a thread and connections, so lanes do not wait for each
+    // other.
     clients_.push_back(*std::move(client));
     tables_.push_back(*std::move(table));
   }
@@ -98,6 +100,7 @@ Report Session::Run() {
     const PhaseResult& run = report.phases.back();
     goes_on = ended_well(run) || run.end == PhaseResult::End::kStopped;
     for (const Slo& slo : settings_.slos) report.slos.push_back(Judge(slo, run));
+    // Ctrl-C ended the run; what was acknowledged until then is still to be read back.
     if (goes_on && ledger_) stop_ = false;
   }
   if (goes_on && ledger_) {
@@ -134,6 +137,7 @@ PhaseResult Session::RunPhaseOf(Phase phase) {
   } else {
     options.operations_max = settings_.operations;
     options.start_within = settings_.run_time;
+    // Sequences of the load come first: a value names one write in all phases.
     options.first_sequence = settings_.workload.insert_count;
     rules.warm_up = settings_.warm_up;
   }
@@ -179,6 +183,8 @@ PhaseResult Session::Drive(Driver::Next next, DriverOptions options, const Phase
                  .ledger = ledger_.get(),
                  .history = history_.get()},
                 std::move(next), std::move(options));
+  // Servers are asked before the first operation and after the last, so that only this phase's
+  // writes count.
   stages_.Begin();
   const Instant phase_began = clock_.Now();
   int line = 0;
@@ -245,6 +251,7 @@ void Session::WriteHdr(const Interval& interval, LoopKind loop, Instant phase_be
 }
 
 void Session::WriteHdrText(const std::string& text) {
+  // Told once; a measurement is worth more than its log.
   if (!file_status_.ok()) return;
   errno = 0;
   if (hdr_ && (hdr_ << text << std::flush)) return;

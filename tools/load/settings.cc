@@ -122,6 +122,7 @@ absl::StatusOr<Settings> Settings::From(const Flags& flags, const Properties& gi
     ASSIGN_OR_RETURN(std::string_view core, CoreWorkload(*flags.workload));
     RETURN_IF_ERROR(properties.Parse(core, "--workload"));
   }
+  // After --workload's: what is given by hand goes over it.
   for (const auto& [key, entry] : given.entries()) properties.Set(key, entry.value, entry.origin);
   if (properties.entries().empty()) {
     return absl::InvalidArgumentError("no workload: give --workload a (to f), or -P FILE");
@@ -130,6 +131,7 @@ absl::StatusOr<Settings> Settings::From(const Flags& flags, const Properties& gi
   RETURN_IF_ERROR(ReadPhases(flags, settings));
   RETURN_IF_ERROR(CheckSpeaksOfAPhase(flags, settings));
   RETURN_IF_ERROR(ReadLengths(flags, properties, settings));
+  // The workload needs it: it makes room for as many inserts (ScrambledZipfian).
   if (settings.operations != INT64_MAX) {
     properties.Set("operationcount", absl::StrCat(settings.operations), "--operations");
   }

@@ -71,6 +71,7 @@ std::vector<DryRunFiles::Change> DryRunFiles::Changes() const {
   std::vector<Change> all;
   for (const Change& change : changes_) {
     if (change.kind == Change::Kind::kTruncate && change.size == change.size_before) continue;
+    // Written durably means: under a temporary name, then renamed. People see one write.
     if (change.kind == Change::Kind::kRename) {
       const auto written = std::find_if(all.begin(), all.end(), [&](const Change& c) {
         return c.kind == Change::Kind::kWrite && c.path == change.path;
@@ -121,6 +122,7 @@ absl::StatusOr<std::unique_ptr<WritableFile>> DryRunFiles::OpenForWrite(const st
   if (mode == CreateMode::kMustNotExist && there.ok()) return absl::AlreadyExistsError(path);
   if (mode != CreateMode::kOpenExisting) {
     File made;
+    // A number that no real file has, so that a log's identity does not take it for another one.
     made.status.inode = next_inode_++;
     changed_[path] = made;
     changes_.push_back({.kind = Change::Kind::kWrite, .path = path});

@@ -57,6 +57,7 @@ class Dumper {
     ASSIGN_OR_RETURN(names_, ListLogFolder(files_, place_.directory));
     if (!place_.only_file.empty()) {
       std::erase_if(names_.logs, [&](const auto& l) { return l.file_name != place_.only_file; });
+      // One file was named: the others' trouble is not asked for.
       names_.refused.clear();
     }
     if (options_.form == OutputForm::kText) RETURN_IF_ERROR(PrintFiles());
@@ -195,6 +196,7 @@ class Dumper {
     RETURN_IF_ERROR(file->ReadAt(position, kBlockHeaderBytes, &bytes));
     if (bytes.size() < kBlockHeaderBytes) return absl::OkStatus();
     const int32_t length = LoadBlockHeader(bytes.data()).length;
+    // A damaged length must not take all memory.
     if (length <= 0 || static_cast<uint64_t>(length) > LogOf(file_name).size)
       return absl::OkStatus();
     RETURN_IF_ERROR(

@@ -101,6 +101,7 @@ class Search {
   absl::Status Directory(const std::string& path, int depth) {
     ASSIGN_OR_RETURN(const LogFolderNames names, ListLogFolder(files_, path));
     const std::string base = BaseName(path);
+    // An empty plog is a log, too: a replica that has written nothing.
     if (!names.logs.empty() || !names.refused.empty() || base == "plog" || base == "slog")
       return Folder(path, "");
     RETURN_IF_ERROR(MissLog(path));

@@ -30,6 +30,7 @@ absl::StatusOr<ValidStarts> ReadValidStarts(FileSystem& files, const LogPlace& p
     for (const auto& entry : block.header->entries) starts[entry.pid] = entry.valid_start_offset;
   }
   if (place.pid && place.kind == LogKind::kPrivate)
+    // .init-info may be newer than the newest file's header.
     starts[*place.pid] = std::max(starts[*place.pid], place.valid_start_offset);
   return starts;
 }

@@ -49,6 +49,7 @@ std::string HoldsText(const SurveyedFile& survey) {
 
 absl::Status Rename(FileSystem& files, const Step& step) {
   RETURN_IF_ERROR(files.Rename(step.path, step.to));
+  // Each step is durable before the next: it may end anywhere (Promises).
   return files.SyncDirectory(ParentDirectory(step.path));
 }
 
@@ -66,6 +67,9 @@ class Planner {
       : files_(files), place_(place), options_(options) {}
 
   absl::StatusOr<RepairPlan> Run() {
+    // How it goes about it: recovery judges the log as it is; a plan keeps the longest part that
+    // joins; recovery judges the plan in a dry run; if it still refuses, the plan keeps one file
+    // less.
     plan_.before = plan_.after = Judge(files_, place_, options_);
     if (!NeedsRepair(plan_.before)) return std::move(plan_);
     RETURN_IF_ERROR(CheckItMay());

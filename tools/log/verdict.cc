@@ -42,6 +42,7 @@ class PrivateJudge {
     options.identity_path = place_.IdentityPath();
     options.pid = place_.pid.value_or(PartitionId{});
     options.applied = applied;
+    // Also after a clean stop: a judgement must see damage in the part that a start would skip.
     options.reads_newest_whole = true;
     options.valid_start_offset = place_.valid_start_offset;
     verdict_.pid = options.pid;
@@ -140,6 +141,7 @@ Verdict Judge(FileSystem& files, const LogPlace& place, const JudgeOptions& opti
   dry_run.on_read = options.on_read;
   if (!place.only_file.empty()) {
     dry_run.filtered_directory = place.directory;
+    // A file that was named alone is judged as if it were the whole log.
     dry_run.shows = [&](const std::string& name) { return name == place.only_file; };
   }
   DryRunFiles dry(files, std::move(dry_run));

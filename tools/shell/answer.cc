@@ -60,6 +60,7 @@ void AppendList(const Answer::List& list, std::string* out) {
       std::string pad(widths[i] - WidthOf(line[i]), ' ');
       text += (i == 0 ? "" : "  ") + (numeric[i] && !has_text[i] ? pad + line[i] : line[i] + pad);
     }
+    // No blanks at a line's end: scripts compare lines.
     text.erase(text.find_last_not_of(' ') + 1);
     *out += text + "\n";
   }

@@ -54,6 +54,7 @@ Cluster::Cluster(std::vector<Endpoint> meta_servers, std::string admin_token)
 Cluster::~Cluster() = default;
 
 void Cluster::Disconnect() {
+  // Tables first: they use the client.
   open_tables_.clear();
   client_.reset();
   admin_.reset();
@@ -78,6 +79,7 @@ absl::StatusOr<AdminClient*> Cluster::Admin() {
 
 absl::StatusOr<StartRecoveryResponse> Cluster::Recover(const StartRecoveryRequest& request,
                                                        absl::Duration timeout) {
+  // A client of its own: a recovery takes longer than other questions.
   ASSIGN_OR_RETURN(auto admin, AdminClient::Create(Names(meta_servers_), timeout, admin_token_));
   return admin->StartRecovery(request);
 }

@@ -50,7 +50,11 @@ struct NodeState {
 // found. Else its error is returned.
 absl::StatusOr<std::vector<Endpoint>> ParseServers(std::string_view text);
 
-// Connects when it is first asked something. Each question waits until it is answered or timed out.
+// One cluster, as the shell sees it. Connects when it is first asked something. Each question waits
+// until it is answered or timed out.
+//
+//   Cluster cluster(meta_servers);
+//   ASSIGN_OR_RETURN(std::vector<TableState> tables, cluster.Tables());
 class Cluster {
  public:
   // `admin_token`: what changes need where servers ask for one; empty: none.

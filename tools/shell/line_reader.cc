@@ -59,6 +59,7 @@ class LineReader::Editor {
     errno = 0;
     const char* text = el_gets(edit_, &count);
     if (text == nullptr || count <= 0)
+      // Ctrl-C ends the line, Ctrl-D the input. libedit tells them apart only by errno.
       return errno == EINTR ? std::optional<std::string>("") : std::nullopt;
     std::string line(text, static_cast<size_t>(count));
     if (line.find_first_not_of(" \t\n") != std::string::npos) {

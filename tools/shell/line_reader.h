@@ -13,7 +13,8 @@
 
 namespace arion::shell {
 
-// One terminal.
+// One terminal. Make one for a process: libedit keeps state of its own. History is read when it is
+// made and written when it is destroyed.
 class LineReader {
  public:
   // What the last word of `line` (up to the cursor) may become.

@@ -57,6 +57,7 @@ std::optional<Keeps> KeptBy(Endpoint server) {
 }
 
 std::vector<WeakTable> AsTheMembersSay(const std::vector<TableState>& tables) {
+  // Each server is asked once, however many partitions it has.
   std::map<Endpoint, std::optional<Keeps>> asked;
   const auto keeps = [&](Endpoint server) {
     const auto [it, is_new] = asked.try_emplace(server);

@@ -13,6 +13,7 @@ namespace {
 
 constexpr absl::Duration kLineEvery = absl::Seconds(5);  // where there is no terminal
 
+// The only thing that a signal handler may safely write.
 volatile sig_atomic_t g_interrupted = 0;
 
 void Note(int) { g_interrupted = 1; }
@@ -38,6 +39,7 @@ Interrupts::~Interrupts() { sigaction(SIGINT, &before_, nullptr); }
 bool Interrupts::IsInterrupted() { return g_interrupted != 0; }
 void Interrupts::Sleep(absl::Duration time) {
   const absl::Time until = absl::Now() + time;
+  // In short naps: a signal that comes just before a long one would be noticed only at its end.
   while (!IsInterrupted() && absl::Now() < until) usleep(20'000);
 }
 

@@ -82,6 +82,7 @@ absl::StatusOr<std::vector<Setting>> SettingsOf(Endpoint server) {
 absl::Status ChangeSetting(Cluster& cluster, Endpoint server, const std::string& key,
                            const std::string& value) {
   ASSIGN_OR_RETURN(const std::string answer, SayTo(cluster, server, {"config-set", key, value}));
+  // The answer is a text for people, in both versions: this is what a refusal begins with.
   constexpr std::string_view kRefused = "ERR: ";
   const size_t at = answer.find(kRefused);
   if (at == std::string::npos) return absl::OkStatus();

@@ -202,6 +202,7 @@ absl::StatusOr<std::string> SavedTables::ToJson() const {
 
 absl::StatusOr<SavedTables> ParseSavedTables(std::string_view json) {
   rapidjson::Document document;
+  // Not by recursion: a hostile file must not exhaust the stack.
   document.Parse<rapidjson::kParseIterativeFlag>(json.data(), json.size());
   if (document.HasParseError())
     return Wrong(absl::StrCat("byte ", document.GetErrorOffset(), ": "),

@@ -30,6 +30,7 @@ class Loads {
   // The least loaded secondary that is alive; invalid: none.
   Endpoint NextPrimary(const PartitionConfiguration& partition) {
     Endpoint best;
+    // A server with a wrong clock leads only where nobody else can.
     const auto rank = [this](Endpoint node) {
       return std::pair(followers_.contains(node), loads_[node].first);
     };
@@ -143,19 +144,23 @@ absl::StatusOr<Ended> Empty(Session& session, Endpoint node, What what) {
     progress.Show(all - left);
     if (left == 0) return Ended::kDone;
     const absl::Time now = absl::Now();
+    // Patience counts from the last progress, not from the beginning.
     if (left < least) least = left, moved_at = now;
     if (now - moved_at > kPatience)
       return absl::DeadlineExceededError(absl::StrCat(left, " are still there, and none left for ",
                                                       absl::FormatDuration(kPatience),
                                                       "; status says what is wrong"));
     ASSIGN_OR_RETURN(const Plan plan, PlanOf(session, node, what));
+    // A server that dies meanwhile may leave something without a place.
     RETURN_IF_ERROR(Refusal(plan));
     std::set<std::pair<PartitionId, std::string>> wanted;
     for (const Move& move : plan.moves) wanted.insert({move.pid, move.action});
+    // What is done leaves; what nothing came of is asked again.
     std::erase_if(asked, [&](const auto& one) {
       return !wanted.contains(one.first) || now - one.second > kAskAgain;
     });
     for (const Move& move : plan.moves) {
+      // A few at a time: each copy takes disk and network from clients.
       if (asked.size() >= kAtOnce) break;
       if (asked.contains({move.pid, move.action})) continue;
       const absl::Status proposed =

@@ -28,6 +28,7 @@ struct Move {
   std::vector<ProposedAction> steps;
 };
 
+// What PlanOf found. It is out of date as soon as a partition changes: make it anew for each step.
 struct Plan {
   std::vector<Move> moves;
   // Why nothing may be done.

@@ -39,6 +39,7 @@ absl::StatusOr<ServerLife> LifeOf(Endpoint server) {
           absl::StrCat(server.ToString(), " does not say since when it runs"));
     return ServerLife{ServerKind::kArion, std::to_string(since)};
   }
+  // No such page: an older version's server. It tells its start elsewhere.
   if (!IsNoSuchPage(samples.status())) return samples.status();
   ASSIGN_OR_RETURN(std::string since, FetchPage(server, "/recentStartTime", PageForm::kJson));
   return ServerLife{ServerKind::kOlder, std::move(since)};
@@ -48,7 +49,8 @@ std::string WhatItIsStillToDo(Cluster& cluster, const std::vector<TableState>& t
                               Endpoint server, ServerKind kind) {
   if (kind == ServerKind::kArion) {
     const absl::StatusOr<std::string> page = FetchPage(server, "/recovery", PageForm::kText);
-    if (!page.ok() || !page->starts_with("recovery: done")) return "it opens its replicas still";
+    if (!page.ok() || !page->starts_with("recovery: done"))
+      return "it is still opening its replicas";
   }
   const auto replicas = ReplicasOf(cluster, server);
   if (!replicas.ok())

@@ -52,6 +52,7 @@ int64_t ServerLoad::FullestDiskPercentLeft() const {
 
 double ServerLoad::P99Micros(std::string_view operation) const {
   const auto buckets = [&](const std::vector<MetricSample>& samples) {
+    // By all labels: a bucket of a histogram is found again by them.
     std::map<std::map<std::string, std::string>, double> counts;
     for (const MetricSample& sample : samples) {
       const auto is = sample.labels.find("operation");
@@ -74,6 +75,8 @@ double ServerLoad::P99Micros(std::string_view operation) const {
 std::vector<absl::StatusOr<ServerLoad>> LookAt(const std::vector<Endpoint>& servers,
                                                absl::Duration pause) {
   std::vector<absl::StatusOr<ServerLook>> before;
+  // All first readings, one pause, all second ones: a pause for each server would take its time
+  // times their number.
   for (const Endpoint server : servers) before.push_back(LookAtOne(server));
   absl::SleepFor(pause);
   std::vector<absl::StatusOr<ServerLoad>> loads;

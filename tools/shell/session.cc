@@ -208,6 +208,7 @@ ExitCode Session::RunOne(Words words) {
   auto command = std::find_if(commands_.begin(), commands_.end(),
                               [&](const Command& c) { return c.name == words[0]; });
   if (command == commands_.end()) {
+    // A name of the older tools deserves the reason, not a guess at a misspelling.
     if (const std::string_view why = WhyAbsent(words[0]); !why.empty())
       return Fail(ExitCode::kFailed, absl::UnimplementedError(absl::StrCat(
                                          "there is no command ", words[0], ": ", Text(why))));
@@ -235,6 +236,8 @@ ExitCode Session::RunOnce(const Command& command, const Words& arguments, const 
                   Annotate(outcome.status(),
                            absl::StrCat("usage: ", Text(command.name), " ", Text(command.usage))));
     }
+    // A server that does not answer is a failure; only a meta server that does not is no
+    // connection. So it is asked.
     bool no_connection = IsConnectionError(outcome.status()) && !cluster_->Info().ok();
     return Fail(no_connection ? ExitCode::kCannotConnect : ExitCode::kFailed, outcome.status());
   }
@@ -261,6 +264,7 @@ ExitCode Session::Watch(const Command& command, const Words& arguments, const Sh
   ExitCode code = ExitCode::kOk;
   while (!Interrupts::IsInterrupted()) {
     code = RunOnce(command, arguments, showing);
+    // A failure may pass, as that of a server; wrong words do not.
     if (code == ExitCode::kUsage || ferror(stdout) != 0) return code;
     Interrupts::Sleep(*showing.watch);
   }
@@ -272,6 +276,7 @@ ExitCode Session::Fail(ExitCode code, const absl::Status& status) {
   if (form_ == OutputForm::kJson) {
     Answer answer;
     answer.Add("error", message).Add("exit_code", static_cast<int64_t>(code));
+    // Where standard output takes no more, the error still goes to standard error.
     if (PrintOut(answer.ToJson()).ok()) return code;
   }
   fprintf(stderr, "error: %s\n", message.c_str());

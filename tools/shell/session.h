@@ -60,7 +60,8 @@ struct Command {
   std::function<absl::StatusOr<Outcome>(Session& session, const Words& arguments)> run;
 };
 
-// Run with each line or file; it keeps the table in use, and how answers are shown.
+// Made once for a process; it keeps the table in use, and how answers are shown, from one line to
+// the next.
 //
 //   Session session(&cluster, OutputForm::kText, confirm);
 //   return static_cast<int>(session.Run("use temp; ls"));

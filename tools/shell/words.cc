@@ -29,6 +29,7 @@ class Splitter {
       } else if (std::isspace(static_cast<unsigned char>(c))) {
         EndWord();
         ++at_;
+        // Within a word '#' is a byte of a key like any other.
       } else if (c == '#' && !in_word_) {
         while (at_ < text_.size() && text_[at_] != '\n') ++at_;
       } else if (c == '"' || c == '\'') {

@@ -89,6 +89,7 @@ SloOutcome JudgeLatency(const Slo& slo, const PhaseResult& run) {
     worst = std::max(worst, Latency(slo, latencies));
   }
   outcome.measured = has_any ? LatencyText(static_cast<int64_t>(worst)) : "nothing measured";
+  // Nothing measured is not kept: an objective over no operations would always pass.
   outcome.is_kept = has_any && worst < slo.limit;
   return outcome;
 }

@@ -53,6 +53,7 @@ void Driver::LaunchOn(size_t lane) {
 }
 
 bool Driver::HasEnded(Instant now) {
+  // An open loop's last operations may start a little late and still count.
   const absl::Duration slack =
       options_.pacing ? Pacing::SlackOf(options_.start_within) : absl::ZeroDuration();
   if (started_ >= options_.operations_max || (options_.start_within < absl::InfiniteDuration() &&
@@ -75,6 +76,7 @@ Driver::UnderWayPtr Driver::TakeNext(size_t lane) {
   if (options_.pacing) {
     meant = options_.pacing->StartOf(started_);
     intended = begin_ + meant;
+    // It is meant to start after the phase's end: so are all that follow.
     if (meant >= options_.start_within) EndAt(now);
     if (ended_at_ || intended > now) return nullptr;
   }
@@ -292,6 +294,8 @@ void Driver::End(const UnderWayPtr& work, const absl::Status& status) {
     const MutexLock lock(mutex_);
     ++room_[lane];
   }
+  // The next one from this thread, before this one counts as ended: so IsIdle is never true in
+  // between.
   LaunchOn(lane);
   const MutexLock lock(mutex_);  // the last touch of this
   --under_way_;

@@ -49,7 +49,11 @@ struct DriverOptions {
   ReadTime read_time = ReadTime::kDuringRun;
 };
 
-// One phase: Begin, Launch when something is due (RunPhase does it), then wait for IsIdle.
+// One phase: Begin, Launch when something is due (RunPhase does it), then wait for IsIdle. Session
+// makes one for each phase.
+//
+//   Driver driver(world, next, {.threads = 50});
+//   PhaseResult result = RunPhase(driver, measurements, rules, phase_world);
 class Driver {
  public:
   // Gives the next operation; no value: that was the last.

@@ -32,6 +32,7 @@ int64_t LatencyHistogram::LargestAt(size_t place) {
 
 void LatencyHistogram::Record(int64_t nanos) {
   nanos = std::clamp<int64_t>(nanos, 0, kLargest);
+  // Only now: most kinds of a tally are never used.
   if (counts_.empty()) counts_.resize(PlaceOf(kLargest) + 1);
   ++counts_[PlaceOf(nanos)];
   ++count_;
@@ -70,6 +71,7 @@ int64_t LatencyHistogram::Percentile(double percentile) const {
   uint64_t seen = 0;
   for (size_t place = 0; place < counts_.size(); ++place) {
     seen += counts_[place];
+    // No percentile above what was recorded, though the place reaches further.
     if (seen >= rank) return std::min(LargestAt(place), max_);
   }
   return max_;

@@ -59,6 +59,7 @@ Tally Measurements::Take() {
     Tally taken;
     {
       const MutexLock lock(slot->mutex);
+      // Only swapped under the lock: adding histograms up would keep a client's thread waiting.
       std::swap(taken, slot->tally);
     }
     all.Add(taken);

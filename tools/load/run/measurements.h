@@ -48,7 +48,10 @@ struct Tally {
   uint64_t Errors() const { return Operations() - Succeeded(); }
 };
 
-// One run's.
+// One phase's. Session makes it, the driver's callbacks record, RunPhase takes once a second.
+//
+//   measurements.Record(lane, {.kind = kind, .started = then, .ended = now}, status);
+//   const Tally of_this_second = measurements.Take();
 class Measurements {
  public:
   explicit Measurements(size_t slots);

@@ -56,6 +56,7 @@ absl::StatusOr<Pacing> Pacing::Parse(std::string_view profile) {
     seconds += stage.seconds;
     count += (stage.from + stage.to) / 2 * stage.seconds;
   }
+  // The last stage goes on for ever at its last rate.
   if (std::isfinite(seconds)) {
     const double rate = pacing.stages_.back().to;
     pacing.stages_.push_back({.from = rate,
@@ -86,6 +87,7 @@ absl::Duration Pacing::StartOf(int64_t index) const {
 int64_t Pacing::StartsBefore(absl::Duration at) const {
   int64_t none = 0;  // this many start before `at`
   int64_t all = 1;
+  // StartOf only grows, so a search by halves finds it: first a bound, then the place.
   while (StartOf(all) < at) all *= 2;
   while (none < all) {
     const int64_t middle = none + (all - none) / 2;

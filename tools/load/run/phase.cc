@@ -48,8 +48,10 @@ class Runner {
       if (now >= NextTick()) Tick(now);
       if (world_.stop.load()) StopFor(PhaseResult::End::kStopped);
       if (now - last_success_ >= rules_.give_up) StopFor(PhaseResult::End::kGivenUp);
+      // Short enough to see a signal; callbacks launch the closed loop's operations themselves.
       world_.sleep_until(std::min({NextTick(), driver_.NextStart(), now + kGlance}));
     }
+    // Where it was stopped, it was counted then: what was due later was not asked for.
     if (!has_stopped_) result_.not_started = driver_.Behind();
     if (world_.clock.Now() > last_tick_) Tick(world_.clock.Now());
     result_.started = driver_.started();

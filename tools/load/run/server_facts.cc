@@ -47,6 +47,7 @@ std::string FactsText(const std::vector<MetricSample>& samples,
 std::vector<std::pair<std::string, std::string>> LinesOf(
     const std::map<Endpoint, std::string>& facts) {
   std::map<std::string, std::vector<Endpoint>> by_text;
+  // Servers that say the same share a line: usually there is one.
   for (const auto& [server, text] : facts) by_text[text].push_back(server);
   std::vector<std::pair<std::string, std::string>> lines;
   for (const auto& [text, servers] : by_text) {

@@ -37,6 +37,7 @@ StageSums Between(const std::map<Endpoint, StageSums>& before,
   StageSums between;
   for (const auto& [server, now] : after) {
     const auto then = before.find(server);
+    // A server that was not asked before would count all that it ever did.
     if (then == before.end()) continue;
     for (const StageSum& sum : now) {
       const auto was = std::ranges::find(then->second, sum.stage, &StageSum::stage);

@@ -30,6 +30,7 @@ void Ledger::WriteBegins(const Write& write, Instant now) {
 }
 
 void Ledger::WriteEnds(int64_t record, int64_t sequence, WriteOutcome outcome, Instant now) {
+  // It stays a candidate for ever: it may take effect at any time.
   if (outcome == WriteOutcome::kUnknown) return;
   Shard& shard = ShardOf(record);
   const MutexLock lock(shard.mutex);
@@ -106,6 +107,7 @@ void Ledger::Prune(Record& record, Instant now) {
 void Ledger::EndRead(Record& record, Instant began) {
   auto read = std::find(record.reads.begin(), record.reads.end(), began);
   if (read == record.reads.end()) return;
+  // Their order does not matter.
   *read = record.reads.back();
   record.reads.pop_back();
 }
@@ -132,6 +134,7 @@ void Ledger::Judge(Shard& shard, Record& record, const Read& read,
       ++fitting;
     }
   }
+  // The read proves that this write took effect, answered or not: later reads may not go behind it.
   if (fitting == 1) only->ended = std::min(only->ended, now);
   if (fitting > 0) return;
   std::string text = stamp ? absl::StrCat("sequence ", stamp->sequence,

@@ -51,7 +51,13 @@ std::string_view NameOf(Violation::Type type);
 enum class WriteOutcome { kAcknowledged, kRefused, kUnknown };
 enum class ReadTime { kDuringRun, kAfterRun };
 
-// One run's. Every write and read is reported when it begins and when it ends.
+// One run's. Every write and read is reported when it begins and when it ends. Session owns it; the
+// driver reports.
+//
+//   ledger.WriteBegins({.record = 7, .sequence = 1}, now);        // before it is sent
+//   ledger.WriteEnds(7, 1, WriteOutcome::kAcknowledged, later);
+//   ledger.ReadBegins(7, now);
+//   ledger.ReadEnds({.record = 7, .began = now}, value, later);   // judged here
 class Ledger {
  public:
   explicit Ledger(uint64_t run) : run_(run) {}

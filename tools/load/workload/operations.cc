@@ -36,6 +36,8 @@ std::unique_ptr<Distribution> RequestsOf(const Workload& workload) {
 OperationSource::OperationSource(const Workload& workload, Options options)
     : workload_(workload),
       options_(options),
+      // Other dice for the load and the run: a run alone gives the same operations as one after a
+      // load.
       dice_(options.seed * 2 + (options.phase == Phase::kRun ? 1 : 0)),
       next_insert_(options.phase == Phase::kLoad ? workload.insert_start : workload.record_count),
       requests_(RequestsOf(workload)),

@@ -73,6 +73,7 @@ class OperationSource {
   std::unique_ptr<Distribution> scan_length_;
 };
 
+// A record's key, as the table's API takes it.
 struct RecordKey {
   std::string hash_key;
   std::string sort_key;

@@ -66,6 +66,7 @@ bool Contains(const std::vector<std::string_view>& names, std::string_view name)
 }
 
 absl::Status CheckKeys(const Properties& properties, std::vector<std::string>* without_effect) {
+  // An unknown key is an error, not a warning: a misspelt one would change what is measured.
   std::vector<std::string_view> known = kKnown;
   known.insert(known.end(), kProportions.begin(), kProportions.end());
   for (const auto& [key, entry] : properties.entries()) {
@@ -152,6 +153,7 @@ absl::StatusOr<Request> ReadRequest(const std::string& name) {
 }
 
 absl::Status ReadMix(const Properties& properties, Workload& workload) {
+  // A mix that is given in part is whole: YCSB's defaults would add reads to it.
   const bool is_given = std::any_of(kProportions.begin(), kProportions.end(),
                                     [&](std::string_view key) { return properties.Has(key); });
   double sum = 0;
@@ -166,6 +168,7 @@ absl::Status ReadMix(const Properties& properties, Workload& workload) {
       absl::StrAppend(&mix, " ", Text(kProportions[i]), "=", workload.proportions[i]);
     }
   }
+  // A little off, for files that round.
   if (std::abs(sum - 1) > 0.001) {
     return absl::InvalidArgumentError(
         absl::StrCat("an impossible mix: the proportions add up to ", sum,

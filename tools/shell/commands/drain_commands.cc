@@ -36,10 +36,10 @@ absl::StatusOr<Outcome> Drain(Session& session, const Words& words) {
   }
   ASSIGN_OR_RETURN(const Ended ended, Empty(session, *node, what));
   if (ended == Ended::kDetached) outcome.health = Health::kNotDone;
-  outcome.answer.Add("result", std::string(ended == Ended::kDone
-                                               ? "done"
-                                               : "detached: what was proposed is carried out; say "
-                                                 "it again to go on"));
+  outcome.answer.Add(
+      "result", std::string(ended == Ended::kDone ? "done"
+                                                  : "detached: what was proposed is carried out; "
+                                                    "the same command goes on"));
   return outcome;
 }
 

@@ -1,5 +1,5 @@
-// The end of a cluster's joining: no server is let in any more that can't say of which cluster it
-// is.
+// The end of a cluster's joining: servers stop letting in others that can't say of which cluster
+// they are.
 // SPDX-License-Identifier: Apache-2.0
 #include "base/status.h"
 #include "tools/pages/server_page.h"
@@ -38,7 +38,7 @@ absl::StatusOr<Outcome> EndJoin(Session& session, const Words& words) {
                      ": nothing was changed. An older server that is shut out leaves its "
                      "groups; stop the last one, and say this again a minute later"));
   if (!arguments.Has("-y") &&
-      !session.IsConfirmed("let no server in any more that can't say of which cluster it is?"))
+      !session.IsConfirmed("stop letting in servers that can't say of which cluster they are?"))
     return absl::AbortedError("nothing was done; -y does not ask");
   Outcome outcome;
   Answer::List list{"servers", {"address", "role", "result", "written_at"}, {}};
@@ -48,6 +48,8 @@ absl::StatusOr<Outcome> EndJoin(Session& session, const Words& words) {
     ASSIGN_OR_RETURN(const std::vector<Setting> settings, SettingsOf(server.address));
     for (const Setting& setting : settings) {
       if (setting.key != kKey || (setting.value.empty() && setting.origin.empty())) continue;
+      // Until the process ends; where the key is written is told, because the next start would read
+      // it again.
       const absl::Status changed = ChangeSetting(session.cluster(), server.address, kKey, "");
       if (changed.ok()) ++ended;
       if (!changed.ok()) outcome.health = Health::kBad;
@@ -70,8 +72,8 @@ absl::StatusOr<Outcome> EndJoin(Session& session, const Words& words) {
 std::vector<Command> JoinCommands() {
   return {
       {"end_join", "[-y]",
-       "no server of Apache Pegasus is let in any more (join_pegasus_cluster); refused while one "
-       "takes part",
+       "stops letting in servers of Apache Pegasus (join_pegasus_cluster); refused while one takes "
+       "part",
        Command::Completes::kNothing, EndJoin}};
 }
 

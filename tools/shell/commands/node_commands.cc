@@ -24,6 +24,7 @@ absl::Status AddLoads(const Arguments& arguments, const std::vector<NodeState>& 
     if (node.alive) living.push_back(node.address);
   const std::vector<absl::StatusOr<ServerLoad>> loads = LookAt(living, pause);
   for (const LoadColumn& column : columns) list->columns.push_back(column.name);
+  // Only living servers were looked at: this iterator moves with them.
   auto load = loads.begin();
   std::vector<std::string> silent;
   for (size_t i = 0; i < nodes.size(); ++i) {
@@ -117,8 +118,8 @@ std::vector<Command> NodeCommands() {
        "a second, counted for -i",
        Completes::kNothing, Nodes},
       {"forget_server", "SERVER [-y]",
-       "a dead server that comes back no more, as its address changed for good, is shown no more; "
-       "refused while it lives or a configuration needs it",
+       "stops showing a dead server that will not come back, for instance because its address "
+       "changed; refused while it is alive or a configuration needs it",
        Completes::kNothing, ForgetServer},
       {"node-stat", "[-s all|alive|unalive] [-i MILLISECONDS]", "nodes -u -q, as admin-cli says it",
        Completes::kNothing, NodeStat}};

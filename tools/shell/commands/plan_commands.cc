@@ -191,6 +191,7 @@ absl::StatusOr<Outcome> DddDiagnose(Session& session, const Words& words) {
         "partition ", partition.config.pid.ToString(), ": serve from ", best->node.ToString(),
         " (prepared ", best->last_prepared_decree.value(), ", committed at least ",
         partition.config.last_committed_decree.value(), ")? What only others had is lost");
+    // One question for each partition: each may lose other data.
     if (!arguments.Has("-y") && !session.IsConfirmed(question)) continue;
     const absl::Status status =
         admin
@@ -219,21 +220,21 @@ absl::StatusOr<Outcome> DddDiagnose(Session& session, const Words& words) {
 
 std::vector<Command> PlanCommands() {
   using Completes = Command::Completes;
-  return {
-      {"get_meta_level", "", "what the meta server does by itself", Completes::kNothing, GetLevel},
-      {"set_meta_level", "stopped|blind|freezed|steady|lively",
-       "steady heals; lively also throws garbage away; freezed and below do nothing",
-       Completes::kLevels, SetLevel},
-      {"meta-level", "[set LEVEL]", "the same, as admin-cli says it", Completes::kLevels,
-       MetaLevel},
-      {"propose", "-g PARTITION -p ACTION [-t TARGET] -n NODE [-f] [-y] [--dry-run]",
-       "one step for a partition", Completes::kNodes, Propose},
-      {"balance", "-g PARTITION -p move_pri|copy_pri|copy_sec -f FROM -t TO [-y] [--dry-run]",
-       "moves a primary, or a copy", Completes::kNodes, Balance},
-      {"ddd_diagnose", "[-g PARTITION] [-a] [-y] [--dry-run]",
-       "partitions that nobody can lead; -a: serve from the best candidate, once every living "
-       "server that had the partition has reported what it has",
-       Completes::kNothing, DddDiagnose}};
+  return {{"get_meta_level", "", "shows what the meta server does by itself", Completes::kNothing,
+           GetLevel},
+          {"set_meta_level", "stopped|blind|freezed|steady|lively",
+           "steady heals; lively also balances and removes garbage; freezed and below heal nothing",
+           Completes::kLevels, SetLevel},
+          {"meta-level", "[set LEVEL]", "the same, as admin-cli says it", Completes::kLevels,
+           MetaLevel},
+          {"propose", "-g PARTITION -p ACTION [-t TARGET] -n NODE [-f] [-y] [--dry-run]",
+           "proposes one step for a partition", Completes::kNodes, Propose},
+          {"balance", "-g PARTITION -p move_pri|copy_pri|copy_sec -f FROM -t TO [-y] [--dry-run]",
+           "moves a primary, or a copy", Completes::kNodes, Balance},
+          {"ddd_diagnose", "[-g PARTITION] [-a] [-y] [--dry-run]",
+           "partitions that nobody can lead; -a: serve from the best candidate, once every living "
+           "server that had the partition has reported what it has",
+           Completes::kNothing, DddDiagnose}};
 }
 
 }  // namespace arion::shell

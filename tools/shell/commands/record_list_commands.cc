@@ -106,6 +106,7 @@ absl::StatusOr<Outcome> Show(const Session& session, RowRange range, HashKeyColu
   int32_t count = 0;
   for (absl::StatusOr<Row>& row : range) {
     RETURN_IF_ERROR(row.status());
+    // One record more than is shown is read: otherwise nobody knows whether there is more.
     if (count++ == most) return list.EndIncomplete({.rest = kMoreByCount, .asked = asked});
     list.Add(*row);
   }
@@ -207,6 +208,7 @@ absl::StatusOr<Outcome> MultiDeleteRange(Session& session, const Words& words) {
       return UsageError(absl::StrCat(option, " means nothing here: the whole range is removed"));
   ScanOptions options{.range = parsed.range, .values = Values::kOmit};
   ASSIGN_OR_RETURN(options.sort_key_filter, parsed.Filter());
+  // It removes: it must mean the table that has the name now.
   ASSIGN_OR_RETURN(std::shared_ptr<Table> table, session.ReopenTable());
   int64_t removed = 0;
   Words sort_keys;
@@ -263,6 +265,7 @@ absl::StatusOr<Outcome> Count(Session& session, const Words& words) {
   return outcome;
 }
 
+// In the order of Check::Type, under the names of the older shell.
 constexpr std::string_view kCheckNames[] = {"no_check",
                                             "not_exist",
                                             "not_exist_or_empty",

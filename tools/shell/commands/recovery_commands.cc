@@ -147,6 +147,7 @@ absl::StatusOr<Outcome> Recover(Session& session, const Words& words) {
   ASSIGN_OR_RETURN(std::vector<Endpoint> servers, ServersOf(arguments));
   ASSIGN_OR_RETURN(std::optional<SavedTables> saved,
                    TablesFor(session, arguments.Value("--tables")));
+  // All checks come before; what follows changes the meta server's state.
   if (arguments.Has("--dry-run")) return Preview(session, servers);
   const std::string question = absl::StrCat("make the meta server's state again from what ",
                                             servers.size(), " servers hold?");
@@ -177,8 +178,8 @@ absl::StatusOr<Outcome> Recover(Session& session, const Words& words) {
   }
   if (saved && saved->function_level == FunctionLevelName(FunctionLevel::kLively))
     outcome.answer.Add("left_to_do",
-                       "the meta server of before was lively: set_meta_level lively once all looks "
-                       "right");
+                       "the former meta server's level was lively: set_meta_level lively once all "
+                       "looks right");
   outcome.answer.AddList(std::move(doubtful));
   return outcome;
 }
@@ -188,20 +189,19 @@ absl::StatusOr<Outcome> Recover(Session& session, const Words& words) {
 std::vector<Command> RecoveryCommands() {
   return {
       {"save_tables", "-o FILE",
-       "writes down what only the meta server knows: environments, what was dropped and until "
-       "when, ids; for recover --tables",
+       "saves what only the meta server knows: environments, which tables were dropped and until "
+       "when they can be recalled, ids; for recover --tables",
        Command::Completes::kNothing, SaveTables},
       {"restore_tables", "FILE [-y | --dry-run]",
-       "sets the environments that save_tables wrote, and drops what was dropped, for as long; "
-       "where "
-       "the meta server that recovered takes no --tables",
+       "sets the environments that save_tables wrote, and drops again what was dropped; for a "
+       "meta server that recovered without --tables",
        Command::Completes::kNothing, RestoreTables},
       {"recover",
        "-s SERVER,... | -f FILE [--tables FILE] [-w SECONDS] [-b] [-l] [-o FILE] [-y | "
        "--dry-run]",
-       "make a meta server's lost state again from what replica servers hold, --tables and from "
-       "what save_tables wrote; -b without those that don't answer, -l with partitions nobody "
-       "has made empty, -o the doubtful into a file",
+       "rebuilds a meta server's lost state from what replica servers hold; --tables: and from "
+       "what save_tables wrote; -b: without servers that don't answer; -l: partitions that nobody "
+       "has are made empty; -o: writes what is doubtful to a file",
        Command::Completes::kNothing, Recover}};
 }
 

@@ -25,7 +25,7 @@ namespace arion::shell {
 namespace {
 
 constexpr char kSayItAgain[] =
-    "; the others were left alone. Said again it goes on: a server that is down comes first";
+    "; the others were left alone. The same command goes on: a server that is down comes first";
 
 struct Order {
   std::string command;
@@ -61,10 +61,12 @@ bool IsDown(Endpoint node) { return IsNobodyThere(LifeOf(node).status()); }
 // What is still awaited of a server that was restarted; empty: nothing. Aborted: it is in vain.
 absl::StatusOr<std::string> WhatIsMissing(Session& session, Endpoint node, const Order& order,
                                           const std::optional<ServerLife>& before) {
+  // In the order in which a restart goes on: the process, the meta server's view, its replicas, and
+  // last the whole cluster. The first that is missing is what a person is told.
   const absl::StatusOr<ServerLife> now = LifeOf(node);
   if (!now.ok()) return std::string(now.status().message());
   if (before && *now == *before)
-    return std::string("it is the process of before still; did the command restart it?");
+    return std::string("the old process still runs; did the command restart it?");
   if (order.only && now->kind == *order.only)
     return absl::AbortedError(
         absl::StrCat(node.ToString(), " runs what it ran before the command (",
@@ -93,6 +95,7 @@ absl::StatusOr<Ended> AwaitRestart(Session& session, Endpoint node, const Order&
   const absl::Time until = absl::Now() + order.patience;
   std::string missing;
   while (absl::Now() < until) {
+    // Ctrl-C only ends the waiting: the server comes back all the same.
     if (Interrupts::IsInterrupted()) return Ended::kDetached;
     const absl::StatusOr<std::string> found = WhatIsMissing(session, node, order, before);
     if (absl::IsAborted(found.status())) return found.status();
@@ -107,6 +110,8 @@ absl::StatusOr<Ended> AwaitRestart(Session& session, Endpoint node, const Order&
 
 absl::StatusOr<Ended> RestartOne(Session& session, Endpoint node, const Order& order) {
   std::optional<ServerLife> before;
+  // A server that is down serves nothing, so there is nothing to move away and no process to
+  // compare with.
   if (!IsDown(node)) {
     ASSIGN_OR_RETURN(const int64_t unhealthy, UnhealthyPartitions(session));
     if (unhealthy > 0)
@@ -162,6 +167,7 @@ absl::StatusOr<Chosen> Choose(Session& session, const Words& words, const Order&
   ASSIGN_OR_RETURN(const std::vector<NodeState> known, session.cluster().Nodes({}));
   std::vector<Endpoint> named;
   for (const std::string& word : words) {
+    // Only servers that the meta server knows: a misspelt address would be restarted, too.
     const auto node = Endpoint::Parse(word);
     if (!node || std::none_of(known.begin(), known.end(),
                               [&](const NodeState& other) { return other.address == *node; }))
@@ -193,6 +199,7 @@ absl::StatusOr<Outcome> RollingRestart(Session& session, const Words& words) {
   ASSIGN_OR_RETURN(const Chosen chosen, Choose(session, arguments.words(), order));
   const std::vector<Endpoint>& nodes = chosen.nodes;
   ASSIGN_OR_RETURN(const int64_t unhealthy, UnhealthyPartitions(session));
+  // Asked before the person is, so that nobody confirms what can't begin. Each step asks again.
   if (unhealthy > 0 && !chosen.is_first_down && !nodes.empty())
     return absl::FailedPreconditionError(absl::StrCat(
         "nothing was done: ", unhealthy, " partitions are not healthy; status says why"));
@@ -232,8 +239,8 @@ absl::StatusOr<Outcome> RollingRestart(Session& session, const Words& words) {
 std::vector<Command> RestartCommands() {
   return {{"rolling-restart",
            "-c COMMAND [-w TIME] [--only arion|older] [HOST:PORT]... [-y] [--dry-run]",
-           "restarts servers one after the other: primaries away, COMMAND ({host}, {port}, "
-           "{address}), its replicas open and all healthy again; --only: those of that version, "
+           "restarts servers one after the other: moves primaries away, runs COMMAND ({host}, "
+           "{port}, {address}), waits until all is healthy again; --only: servers of that version, "
            "which COMMAND replaces by the other",
            Command::Completes::kNodes, RollingRestart}};
 }

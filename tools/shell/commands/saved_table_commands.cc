@@ -37,6 +37,7 @@ absl::StatusOr<SavedTables> TablesNow(Session& session) {
        absl::StrSplit(ValueOf(info, "meta_servers"), ',', absl::SkipWhitespace()))
     if (const auto address = Endpoint::Parse(View(server)); address)
       saved.meta_servers.push_back(*address);
+  // By id, so that two files can be compared line by line.
   std::sort(saved.tables.begin(), saved.tables.end(),
             [](const AppInfo& a, const AppInfo& b) { return a.app_id < b.app_id; });
   return saved;
@@ -100,6 +101,8 @@ void PlanTable(const AppInfo& saved, const AppInfo* now, int64_t unix_seconds, R
     return plan->differs.push_back(absl::StrCat(name, " is '", now->app_name, "', ",
                                                 now->partition_count, " partitions: left alone"));
   if (was_dropped) {
+    // What is left of the time that it had; at least a second, because 0 would mean the meta
+    // server's default.
     const int64_t reserve = std::max<int64_t>(1, saved.expire_second - unix_seconds);
     plan->steps.push_back({now->app_id, now->app_name,
                            absl::StrCat("drop, recallable for ", reserve, " s"),
@@ -147,6 +150,7 @@ absl::StatusOr<Outcome> RestoreTables(Session& session, const Words& words) {
   if (arguments.words().size() != 1) return UsageError("which file? save_tables writes it");
   ASSIGN_OR_RETURN(const SavedTables saved, ReadSavedTables(arguments.words()[0]));
   ASSIGN_OR_RETURN(const SavedTables now, TablesNow(session));
+  // Table ids repeat from cluster to cluster: environments would be set on other tables.
   if (now.cluster_name != saved.cluster_name)
     return absl::FailedPreconditionError(absl::StrCat("these tables are of cluster \"",
                                                       saved.cluster_name, "\", this is \"",

@@ -30,6 +30,7 @@ absl::StatusOr<Outcome> SayToAll(Session& session, const std::vector<KnownServer
     if (!answer.ok()) ++failed;
     const std::string said = answer.ok() ? *answer : std::string(answer.status().message());
     list.rows.push_back({server.address.ToString(), std::string(server.role), said});
+    // The words of the older shell: scripts read them.
     absl::StrAppend(&text, "CALL [", Text(server.role), "] [", server.address.ToString(), "] ",
                     answer.ok() ? "succeed: " : "failed: ", said, "\n");
   }
@@ -121,6 +122,8 @@ absl::StatusOr<Outcome> SetSetting(Session& session, const std::vector<KnownServ
           absl::StrCat(server.address.ToString(), ": ", key, ": ", status));
     list.rows.push_back({server.address.ToString(), std::string(server.role), status});
   }
+  // Replica servers and meta servers have different keys: that some do not know it is no failure,
+  // that none does is.
   if (changed == 0 && !refused.ok()) return refused;
   if (absl::IsFailedPrecondition(refused)) outcome.health = Health::kBad;
   outcome.answer.Add("key", key)
@@ -315,7 +318,7 @@ std::vector<Command> ServerCommands() {
   using Completes = Command::Completes;
   return {
       {"remote_command", "[-t all|meta-server|replica-server] [-l SERVER,...] COMMAND [WORD]...",
-       "has servers do a command; 'remote_command help' lists theirs", Completes::kRemoteCommands,
+       "runs a command on servers; 'remote_command help' lists theirs", Completes::kRemoteCommands,
        RemoteCommand},
       {"remote-command", "meta|replica [-n SERVER] COMMAND [WORD]...",
        "the same, as admin-cli says it", Completes::kRemoteCommands, RemoteCommandOfAdminCli},
@@ -324,7 +327,7 @@ std::vector<Command> ServerCommands() {
       {"server-info", "[-t all|meta-server|replica-server] [-l SERVER,...]",
        "the same, as admin-cli says it", Completes::kNodes, ServerInfo},
       {"flush_log", "[-t all|meta-server|replica-server] [-l SERVER,...]",
-       "what servers logged is written", Completes::kNodes, FlushLog},
+       "writes the servers' text logs to disk", Completes::kNodes, FlushLog},
       {"config", "[KEY | set KEY VALUE] [--diff] [-t TYPE] [-n SERVER,...]",
        "servers' settings: now, at the start, by default; set changes those marked changeable "
        "until the process ends, to DEFAULT: as at the start; --diff: those that differ",

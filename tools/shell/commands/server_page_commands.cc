@@ -92,7 +92,7 @@ std::vector<Command> ServerPageCommands() {
       {"data-version", "",
        "the layout of stored values of the table in use, by server: 1, or 0 as of old versions",
        Command::Completes::kNothing, DataVersion},
-      {"recovery", "[HOST:PORT]", "how far the servers' opening of their replicas is",
+      {"recovery", "[HOST:PORT]", "how far servers are with opening their replicas",
        Command::Completes::kNodes,
        [](Session& session, const Words& arguments) {
          return ShowPage(session, arguments, "/recovery");
@@ -102,7 +102,7 @@ std::vector<Command> ServerPageCommands() {
        [](Session& session, const Words& arguments) {
          return ShowPage(session, arguments, "/shared_log");
        }},
-      {"stuck", "[HOST:PORT]", "event loops and disks' work that do not move",
+      {"stuck", "[HOST:PORT]", "event loops and disk work that make no progress",
        Command::Completes::kNodes,
        [](Session& session, const Words& arguments) {
          return ShowPage(session, arguments, "/stuck");

@@ -52,6 +52,7 @@ absl::StatusOr<Outcome> ChangeCluster(Session& session, const Words& arguments) 
   if (arguments.size() != 1)
     return UsageError("its meta servers, as 10.0.0.1:34601,10.0.0.2:34601");
   ASSIGN_OR_RETURN(std::vector<Endpoint> servers, ParseServers(arguments[0]));
+  // The new cluster must answer before the old one is given up.
   const std::vector<Endpoint> before = session.cluster().meta_servers();
   session.cluster().ConnectTo(std::move(servers));
   if (const absl::Status there = session.cluster().Info().status(); !there.ok()) {
@@ -97,11 +98,12 @@ absl::StatusOr<Outcome> Exit(Session& session, const Words&) {
 std::vector<Command> SessionCommands() {
   using Completes = Command::Completes;
   return {
-      {"help", "[COMMAND]", "this list", Completes::kNothing, Help},
-      {"version", "", "the shell's", Completes::kNothing, Version},
-      {"cc", "META_SERVER,...", "another cluster from now on", Completes::kNothing, ChangeCluster},
-      {"timeout", "[MILLISECONDS]", "how long an answer is waited for", Completes::kNothing,
-       Timeout},
+      {"help", "[COMMAND]", "lists the commands, or shows what one takes", Completes::kNothing,
+       Help},
+      {"version", "", "prints the shell's version", Completes::kNothing, Version},
+      {"cc", "META_SERVER,...", "connects to another cluster", Completes::kNothing, ChangeCluster},
+      {"timeout", "[MILLISECONDS]", "shows or sets how long to wait for an answer",
+       Completes::kNothing, Timeout},
       {"escape_all", "[true|false]", "whether all bytes of keys and values are shown as \\xHH",
        Completes::kNothing, EscapeAllOfThem},
       {"exit", "", "leaves the shell", Completes::kNothing, Exit}};

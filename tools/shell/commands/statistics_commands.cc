@@ -120,6 +120,7 @@ class Reader {
       if (!pid) continue;
       ValueOfName& rates = readings->per_second[*pid][server];
       for (const auto& [name, value] : entity.values) {
+        // A replica that opened between the two readings counts from 0.
         double then = 0;
         if (known != earlier.end() && known->second->contains(name)) then = known->second->at(name);
         rates[name] = std::max(0.0, (value - then) / seconds);

@@ -296,6 +296,7 @@ absl::StatusOr<Outcome> ShowStatus(Session& session, const Words& arguments) {
     healthy += table.HealthyPartitions();
   }
   if (!problems.rows.empty()) outcome.health = Health::kBad;
+  // Notes come after: what is only to be known makes nothing unhealthy.
   const std::string state = problems.rows.empty() ? "healthy" : "unhealthy";
   AddNotes(session, &problems);
   AddMixed(session, overview, joins, &problems);

@@ -83,6 +83,7 @@ Answer::List HealthList(const std::vector<TableState>& tables) {
                     {}};
   for (const TableState& table : tables) {
     int64_t healthy = 0, write_unhealthy = 0, read_unhealthy = 0;
+    // As the older shell counts: two members, or the only one.
     const size_t enough = std::min(2, table.info.max_replica_count);
     for (const PartitionConfiguration& partition : table.partitions) {
       healthy += table.IsHealthy(partition) ? 1 : 0;
@@ -218,6 +219,7 @@ absl::StatusOr<Outcome> Create(Session& session, const Words& words) {
   ASSIGN_OR_RETURN(request.options.replica_count, CountOf(arguments, "-r", kReplicasByDefault));
   ASSIGN_OR_RETURN(request.options.envs, EnvironmentsOf(arguments.Value("-e")));
   const absl::StatusOr<int> id = session.cluster().CreateTable(request);
+  // The meta server's refusal is not wrong usage: it would print the usage line.
   if (absl::IsInvalidArgument(id.status()))
     return absl::FailedPreconditionError(id.status().message());
   RETURN_IF_ERROR(id.status());
@@ -258,6 +260,7 @@ absl::StatusOr<Outcome> Drop(Session& session, const Words& words) {
     return absl::AbortedError("not dropped; drop NAME -y does not ask");
   }
   RETURN_IF_ERROR(session.cluster().DropTable(name, reserve_seconds));
+  // Another table may get the name.
   if (session.table_name() == name) session.set_table_name("");
   Outcome outcome;
   outcome.answer.Add("name", name)
@@ -404,20 +407,21 @@ std::vector<Command> TableCommands() {
       {"rename", "NAME NEW_NAME", "gives a table another name", Completes::kTables, Rename},
       {"get_replica_count", "NAME", "how many replicas each partition shall have",
        Completes::kTables, GetReplicaCount},
-      {"set_replica_count", "NAME COUNT [-y] [--dry-run]", "changes that", Completes::kTables,
-       SetReplicaCount},
+      {"set_replica_count", "NAME COUNT [-y] [--dry-run]",
+       "sets how many replicas each partition shall have", Completes::kTables, SetReplicaCount},
       {"get_atomic_idempotent", "NAME", "whether atomic writes are logged as their outcomes",
        Completes::kTables,
        [](Session& session, const Words& words) {
          return AtomicIdempotent(session, words, std::nullopt);
        }},
-      {"enable_atomic_idempotent", "NAME", "they are here", Completes::kTables,
+      {"enable_atomic_idempotent", "NAME", "no effect: they always are", Completes::kTables,
        [](Session& session, const Words& words) { return AtomicIdempotent(session, words, true); }},
-      {"disable_atomic_idempotent", "NAME", "refused here", Completes::kTables,
+      {"disable_atomic_idempotent", "NAME",
+       "not supported: atomic writes are always logged as their outcomes", Completes::kTables,
        [](Session& session, const Words& words) {
          return AtomicIdempotent(session, words, false);
        }},
-      {"use", "NAME", "the table that set, get, del, ttl mean", Completes::kTables, Use}};
+      {"use", "NAME", "chooses the table for commands on records", Completes::kTables, Use}};
 }
 
 }  // namespace arion::shell

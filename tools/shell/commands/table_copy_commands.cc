@@ -79,6 +79,7 @@ absl::StatusOr<std::optional<int64_t>> CountRecords(Table& table, TableScanOptio
   int64_t count = 0;
   Progress progress(partitions, "partitions counted");
   options.parts = partitions;
+  // Partition by partition, so that there is progress to show and a place to stop.
   for (options.part = 0; options.part < partitions; ++options.part) {
     ASSIGN_OR_RETURN(const int64_t more, table.CountTable(options));
     count += more;
@@ -166,6 +167,7 @@ absl::StatusOr<Target> TargetOf(Session& session, const Arguments& arguments) {
   for (const Endpoint server : servers) {
     names.push_back(server.ToString());
     const auto& ours = session.cluster().meta_servers();
+    // Another address of the same cluster would copy the table onto itself.
     if (name == session.table_name() && std::find(ours.begin(), ours.end(), server) != ours.end())
       return UsageError("that is the table in use");
   }

@@ -53,6 +53,8 @@ absl::Status GoOn(AdminClient& admin, Endpoint primary, Asked* asked) {
     asked->is_done = true;
     return absl::OkStatus();
   }
+  // Begun by somebody else, or lost with its primary: a run that began before this command proves
+  // nothing about now.
   if (!asked->run_before || !is_under_way) {
     asked->run_before = answer.run;
     ASSIGN_OR_RETURN(answer, Ask(admin, primary, asked->pid, VerifyAction::kStart));
@@ -66,6 +68,7 @@ absl::Status GoOn(AdminClient& admin, Endpoint primary, Asked* asked) {
 
 absl::Status Look(Session& session, const std::string& name, std::vector<Asked>* all) {
   ASSIGN_OR_RETURN(AdminClient * admin, session.cluster().Admin());
+  // Each time anew: primaries move meanwhile.
   ASSIGN_OR_RETURN(const TableState table, session.cluster().FindTable(name));
   for (Asked& asked : *all) {
     if (asked.is_done) continue;
@@ -79,6 +82,7 @@ absl::Status Look(Session& session, const std::string& name, std::vector<Asked>*
       continue;
     }
     asked.problem = std::string(went.message());
+    // A failover takes a while, and the next primary begins it again.
     if (absl::Now() - asked.heard_at < kPatience) continue;
     asked.answer = {
         .state = VerificationState::kDone, .why = asked.problem, .members = {}, .ranges = {}};
@@ -205,8 +209,8 @@ absl::StatusOr<Outcome> VerifyReplicas(Session& session, const Words& words) {
 
 std::vector<Command> VerificationCommands() {
   return {{"verify_replicas", "TABLE [-p PARTITION_INDEX]",
-           "whether all copies of a table are equal, at one decree each; one that differs from the "
-           "majority sets itself aside and is made anew",
+           "compares all copies of a table, each partition at one decree; a copy that differs from "
+           "the majority sets itself aside and is made anew",
            Command::Completes::kTables, VerifyReplicas}};
 }
 
