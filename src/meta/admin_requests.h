@@ -31,12 +31,14 @@ class AdminRequests {
   struct Uses {
     ClusterState& state;
     StoreGuard& store;
-    const std::set<std::string>& reserved_names;  // of tables that are being stored
+    // Of tables that are being stored.
+    const std::set<std::string>& reserved_names;
     const MetaServerOptions& options;
     const RequestCodec& codec;
     const Clock& clock;
     const Transport& transport;
-    std::function<void()> plan;  // what the guardian sees has changed
+    // What the guardian sees has changed: it must look again.
+    std::function<void()> plan;
   };
   explicit AdminRequests(Uses uses) : uses_(std::move(uses)) {}
 

@@ -12,8 +12,10 @@ namespace arion {
 // What becomes of a plan.
 struct BalanceJudgement {
   ErrorCode error = ErrorCode::kOk;
-  const char* reason = "";      // of a refusal, for the log
-  std::vector<Intent> planned;  // kOk: what is to be done, in this order
+  // Of a refusal, for the log.
+  const char* reason = "";
+  // kOk: what is to be done, in this order.
+  std::vector<Intent> planned;
 };
 // kInvalidParameters: the plan is refused whole; nothing of it was kept. The steps after the first
 // are judged when they are due, because the ones before change the configuration.

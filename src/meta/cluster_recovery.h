@@ -30,7 +30,8 @@ namespace arion {
 // What one replica server said. RecoveryRequests fills it with the two answers of the server.
 struct HeldByServer {
   Endpoint node;
-  std::string failure;  // not empty: it did not answer, and the rest is empty
+  // Not empty: it did not answer, and the rest is empty.
+  std::string failure;
   std::vector<AppInfo> tables;
   std::vector<ReplicaInfo> replicas;
   std::vector<std::string> unreadable_disks;
@@ -39,18 +40,23 @@ struct HeldByServer {
 // What the administrator allows, and knows.
 struct RecoveryOptions {
   enum class Incomplete { kRefuse, kSkip };
-  Incomplete servers = Incomplete::kRefuse;     // that answer nothing, or not yet all
-  Incomplete partitions = Incomplete::kRefuse;  // that nobody has; kSkip: made anew, empty
+  // Of servers that answer nothing, or not yet all.
+  Incomplete servers = Incomplete::kRefuse;
+  // Of partitions that nobody has; kSkip: they are made anew, empty.
+  Incomplete partitions = Incomplete::kRefuse;
   // Of all tables that were there, dropped ones included, by id; nullopt: nothing was known.
   std::optional<std::map<int32_t, AppInfo>> known;
-  int64_t unix_seconds = 0;  // now
+  // The present time, seconds since 1970.
+  int64_t unix_seconds = 0;
 };
 
 // What came of it. With an error `tables` is empty, and the report says all that was found.
 struct RecoveredCluster {
   ErrorCode error = ErrorCode::kOk;
-  std::vector<std::string> report;  // what is wrong, or doubtful, a line each
-  std::map<int32_t, Table> tables;  // kOk
+  // What is wrong, or doubtful, a line each.
+  std::vector<std::string> report;
+  // Of kOk; else empty.
+  std::map<int32_t, Table> tables;
 };
 
 // Reads `held` in its order, so the same answers give the same state.

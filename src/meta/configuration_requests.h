@@ -46,12 +46,15 @@ class ConfigurationRequests {
     const MetaServerOptions& options;
     const RequestCodec& codec;
     const Clock& clock;
-    Counter& changes;  // that were stored
+    // Counts changes that were stored.
+    Counter& changes;
   };
   // What it tells its owner. Called on the strand, within the call or the callback that caused it.
   struct Events {
-    std::function<void(int32_t app_id)> settled;  // one of its partitions is pending no more
-    std::function<void()> plan;                   // what the guardian sees has changed
+    // One of its partitions is pending no more.
+    std::function<void(int32_t app_id)> settled;
+    // What the guardian sees has changed: it must look again.
+    std::function<void()> plan;
   };
   ConfigurationRequests(Uses uses, Events events)
       : uses_(std::move(uses)), events_(std::move(events)) {}
@@ -71,7 +74,8 @@ class ConfigurationRequests {
   struct Asked {
     ConfigType cause = ConfigType::kInvalid;
     Endpoint node;
-    int64_t incarnation = 0;  // of the node, then
+    // The node's incarnation when it asked.
+    int64_t incarnation = 0;
     std::optional<InboundRequest> request;
   };
   void OnUpdate(InboundRequest& request);

@@ -25,11 +25,14 @@ struct MetaServerOptions {
   std::string cluster_name = "onebox";
   absl::Duration grace = absl::Seconds(10);
   absl::Duration guardian_interval = absl::Seconds(10);
-  int32_t min_live_node_count_for_unfreeze = 0;  // 0: min(3, servers - 1), at least 1 (decision 19)
+  // 0: min(3, servers - 1), at least 1 (decision 19).
+  int32_t min_live_node_count_for_unfreeze = 0;
   int32_t node_live_percentage_threshold_for_update = 50;
   absl::Duration replica_assign_delay_for_dropouts = absl::Minutes(10);
-  absl::Duration stable_running = absl::Minutes(10);  // crash-loop guard
-  int32_t max_successive_unstable_restarts = 5;       // 0: guard off
+  // Of the crash-loop guard (failure_detector.h).
+  absl::Duration stable_running = absl::Minutes(10);
+  // 0: guard off.
+  int32_t max_successive_unstable_restarts = 5;
   int32_t mutation_2pc_min_replica_count = 2;
   int32_t min_allowed_replica_count = 1;
   int32_t max_allowed_replica_count = 5;
@@ -46,7 +49,8 @@ struct MetaServerOptions {
   std::optional<FunctionLevel> function_level_on_start;
   PeerGeneration peer_generation = PeerGeneration::k25;
   bool balance_only_moves_primaries = false;
-  absl::Duration clock_offset_max = absl::Seconds(5);  // of a wall clock, from what most show
+  // Of a wall clock, from what most show.
+  absl::Duration clock_offset_max = absl::Seconds(5);
   // Requests that are not the meta server's (RPC_CLI_CLI_CALL); true: taken over. Any thread.
   std::function<bool(InboundRequest&)> other_requests;
 };

@@ -31,7 +31,8 @@ namespace arion {
 // Since the process began. Any thread may read them; the exposition does.
 struct MetaServerStats {
   Counter configuration_changes;
-  Counter primary_choice_failures;  // looks at a partition of which nobody could be made primary
+  // Looks at a partition of which nobody could be made primary.
+  Counter primary_choice_failures;
   Counter server_deaths;
 };
 

@@ -65,13 +65,15 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   // At level lively, once each interval.
   void BalanceWhenDue(Instant now);
   void RunPlan();
-  Instant SendWhenDue(Partition& partition, Instant now);  // says when it is due next
+  // Says when it is due next.
+  Instant SendWhenDue(Partition& partition, Instant now);
   void NoteStandstill();
   void WakeAt(Instant when);
 
   Environment& env_;
   Transport& transport_;
-  MetaServerOptions options_;  // const but for Reconfigure
+  // Const but for Reconfigure.
+  MetaServerOptions options_;
   const RequestCodec codec_;
   RequestHandlers handlers_;
   const StrandPtr strand_;
@@ -97,7 +99,8 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   bool plan_is_scheduled_ = false;
   TimerId timer_ = kNoTimer;
   Instant wake_at_ = Instant::InfiniteFuture();
-  Instant excused_until_{0};  // nobody is declared dead before
+  // Nobody is declared dead before.
+  Instant excused_until_{0};
   Instant balance_at_{0};
 };
 

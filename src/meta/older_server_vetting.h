@@ -34,7 +34,8 @@ namespace arion {
 // (MetaServerOptions::vets_older_servers).
 class OlderServerVetting {
  public:
-  static constexpr size_t kServersMax = 2000;  // a stranger's beacons must not fill the memory
+  // A stranger's beacons must not fill the memory.
+  static constexpr size_t kServersMax = 2000;
 
   // `on_fits` gets the beacon that waited.
   OlderServerVetting(Transport& transport, const Clock& clock, StrandPtr strand,
@@ -50,13 +51,15 @@ class OlderServerVetting {
   // What a process holds.
   struct Vetting {
     enum class Verdict { kUnknown, kFits, kForeign };
-    std::optional<int64_t> start_time;  // names the process
+    // Names the process.
+    std::optional<int64_t> start_time;
     Verdict verdict = Verdict::kUnknown;
     std::string why_foreign;
     Instant judged_at;
     bool is_asked = false;
     int vain_questions = 0;
-    std::optional<InboundRequest> beacon;  // its last, while nothing is known
+    // Its last beacon, while nothing is known of it.
+    std::optional<InboundRequest> beacon;
   };
   void Ask(Endpoint server);
   void OnAnswer(Endpoint server, const RpcResult& result);

@@ -57,11 +57,15 @@ class RecoveryRequests {
     StrandPtr strand;
     const OwnerLife& life;
   };
-  enum class End { kRecovered, kFailed };  // kFailed: all is as it was
+  // kFailed: all is as it was.
+  enum class End { kRecovered, kFailed };
   struct Events {
-    std::function<Instant()> leases_end;  // those granted before
-    std::function<void()> begun;          // from now on nothing else is served
-    std::function<void(End)> ended;       // whoever asked has been answered
+    // When the last lease that was granted before has ended.
+    std::function<Instant()> leases_end;
+    // From now on nothing else is served.
+    std::function<void()> begun;
+    // Whoever asked has been answered.
+    std::function<void(End)> ended;
   };
   RecoveryRequests(Uses uses, Events events) : uses_(std::move(uses)), events_(std::move(events)) {}
 
@@ -89,7 +93,8 @@ class RecoveryRequests {
 
   const Uses uses_;
   const Events events_;
-  std::shared_ptr<Recovery> recovery_;  // while one is under way
+  // While one is under way.
+  std::shared_ptr<Recovery> recovery_;
   bool is_stopped_ = false;
 };
 

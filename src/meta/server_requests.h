@@ -37,7 +37,8 @@ namespace arion {
 // the state is loaded and Expire in each plan.
 class ServerRequests {
  public:
-  static constexpr size_t kNodesMax = 2000;  // a stranger's beacons must not fill the memory
+  // A stranger's beacons must not fill the memory.
+  static constexpr size_t kNodesMax = 2000;
 
   // What it works with. Everything here outlives it.
   struct Uses {
@@ -49,12 +50,16 @@ class ServerRequests {
     const MetaServerOptions& options;
     const RequestCodec& codec;
     const Clock& clock;
-    int64_t life;     // names this life among those of all meta servers
-    Counter& deaths;  // that were declared
+    // Names this life among those of all meta servers.
+    int64_t life;
+    // Counts servers that were declared dead.
+    Counter& deaths;
   };
   struct Events {
-    std::function<Instant()> excused_until;  // beacons waited until then; nobody reads them earlier
-    std::function<void()> plan;              // what the guardian sees has changed
+    // Beacons waited until then; nobody reads them earlier.
+    std::function<Instant()> excused_until;
+    // What the guardian sees has changed: it must look again.
+    std::function<void()> plan;
   };
   ServerRequests(Uses uses, Events events) : uses_(std::move(uses)), events_(std::move(events)) {}
 

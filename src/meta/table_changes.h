@@ -51,14 +51,19 @@ class TableChanges {
     std::optional<PartitionChange> of_partitions;
     // What memory showed before, where it shows already that something is under way.
     std::optional<AppInfo> former;
-    absl::AnyInvocable<void(ErrorCode)> done;  // kOk, or StoreGuard::ErrorOf
+    // kOk, or StoreGuard::ErrorOf.
+    absl::AnyInvocable<void(ErrorCode)> done;
   };
   // What it tells its owner, on the strand.
   struct Events {
-    std::function<void(Table&)> changed;         // it is stored and installed
-    std::function<void()> given_up;              // it could not be written
-    std::function<void(PartitionId)> judgeable;  // updates of it that were held
-    std::function<void(InboundRequest)> again;   // one that was deferred
+    // It is stored and installed.
+    std::function<void(Table&)> changed;
+    // It could not be written.
+    std::function<void()> given_up;
+    // Updates of it that were held.
+    std::function<void(PartitionId)> judgeable;
+    // One that was deferred.
+    std::function<void(InboundRequest)> again;
   };
   TableChanges(ClusterState& state, StoreGuard& store, const Clock& clock, Events events);
 
@@ -88,7 +93,8 @@ class TableChanges {
   const Events events_;
   std::set<std::string> reserved_names_;
   std::map<int32_t, UnderWay> under_way_;
-  std::deque<InboundRequest> deferred_;  // for tables of under_way_
+  // For tables of under_way_.
+  std::deque<InboundRequest> deferred_;
 };
 
 }  // namespace arion

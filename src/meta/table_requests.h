@@ -45,7 +45,8 @@ class TableRequests {
     const Clock& clock;
     StrandPtr strand;
     const OwnerLife& life;
-    std::function<void()> plan;  // what the guardian sees has changed
+    // What the guardian sees has changed: it must look again.
+    std::function<void()> plan;
   };
   explicit TableRequests(Uses uses) : uses_(std::move(uses)) {}
 

@@ -47,8 +47,10 @@ class WallClocks {
   ClusterState& state_;
   const std::function<void()> on_judged_;
   ClusterClock cluster_clock_;
-  std::optional<absl::Duration> ours_before_;  // our wall clock minus the monotonic one
-  Instant counts_from_;                        // those of servers
+  // Our wall clock minus the monotonic one.
+  std::optional<absl::Duration> ours_before_;
+  // From when on servers' clocks count.
+  Instant counts_from_;
 };
 
 }  // namespace arion

@@ -28,7 +28,8 @@ class DiskImage {
  private:
   struct File {
     Half half = Half::kFirst;
-    std::string directory;  // that was copied
+    // The directory that was copied, which it was part of.
+    std::string directory;
     std::string content;
     int64_t modified_unix_nanos = 0;
   };
@@ -36,7 +37,8 @@ class DiskImage {
                   Half half);
 
   std::map<std::string, File> files_;
-  std::map<std::string, std::set<std::string>> folders_;  // of each directory, the empty ones too
+  // By copied directory: all folders in it, the empty ones too.
+  std::map<std::string, std::set<std::string>> folders_;
 };
 
 }  // namespace arion::sim

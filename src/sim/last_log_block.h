@@ -15,7 +15,8 @@ namespace arion::sim {
 
 // Where the block lies. Bytes count from the file's start.
 struct LastLogBlock {
-  std::string path;  // of its file
+  // The path of its file.
+  std::string path;
   uint64_t position = 0;
   // Whether damage anywhere before it shows: a file's first two blocks are one write.
   bool is_behind_others = false;

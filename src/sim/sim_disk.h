@@ -33,21 +33,32 @@ namespace arion::sim {
 
 // What a crash leaves of the changes that nothing made durable.
 enum class CrashMode : uint8_t {
-  kProcess,      // the process died, the machine lives: everything stays
-  kPowerNone,    // nothing of it
-  kPowerPrefix,  // the oldest changes up to some point, the one at that point torn
-  kPowerRandom,  // each change by a coin, its sectors too
+  // The process died, the machine lives: everything stays.
+  kProcess,
+  // No change that was not durable stays.
+  kPowerNone,
+  // The oldest changes up to some point, the one at that point torn.
+  kPowerPrefix,
+  // Each change by a coin, its sectors too.
+  kPowerRandom,
 };
 
 // What calls on a disk say while it is in trouble.
 enum class DiskTrouble : uint8_t {
-  kErrors,         // EIO: whatever they are
-  kNoSpace,        // ENOSPC: those that make a name, or a file longer
-  kNoDescriptors,  // EMFILE: those that open something
-  kReadOnly,       // EROFS: those that change something
-  kNoMemory,       // ENOMEM: those about names; a directory is opened for its sync
-  kNameErrors,     // EIO: the same
-  kNotPermitted,  // EACCES: those that make or change a name, or open a file to write: another user's
+  // EIO: whatever they are.
+  kErrors,
+  // ENOSPC: those that make a name, or a file longer.
+  kNoSpace,
+  // EMFILE: those that open something.
+  kNoDescriptors,
+  // EROFS: those that change something.
+  kReadOnly,
+  // ENOMEM: those about names; a directory is opened for its sync.
+  kNoMemory,
+  // EIO: the same calls as kNoMemory.
+  kNameErrors,
+  // EACCES: those that make or change a name, or open a file to write: another user's.
+  kNotPermitted,
 };
 constexpr int kDiskTroubleCount = static_cast<int>(DiskTrouble::kNotPermitted) + 1;
 enum class DiskCall : uint8_t {
@@ -61,8 +72,10 @@ enum class DiskCall : uint8_t {
   kList,
   kStat,
   kSyncDirectory,
-  kOverwrite,  // of what is there
-  kGrow,       // a write beyond the end
+  // A write within the file's size.
+  kOverwrite,
+  // A write beyond the end.
+  kGrow,
   kTruncate,
 };
 
@@ -73,12 +86,16 @@ struct SimInode {
   struct Change {
     uint64_t sequence = 0;
     uint64_t offset = 0;
-    uint64_t length = 0;    // 0: a truncation
-    std::string old_bytes;  // what lay there, as far as the file reached
+    // 0: a truncation.
+    uint64_t length = 0;
+    // What lay there, as far as the file reached.
+    std::string old_bytes;
     uint64_t old_size = 0;
     uint64_t new_size = 0;
-    bool in_place = false;  // within the durable size, by direct I/O: a device flush covers it
-    bool lost = false;      // a failed sync was to cover it (sim_disk/K3)
+    // Within the durable size, by direct I/O: a device flush covers it.
+    bool in_place = false;
+    // A failed sync was to cover it (sim_disk/K3).
+    bool lost = false;
   };
   uint64_t number = 0;
   bool is_directory = false;
@@ -87,10 +104,12 @@ struct SimInode {
   int64_t modified_unix_nanos = 0;
   std::string content;
   uint64_t durable_size = 0;
-  uint64_t bad_from = 0, bad_to = 0;  // reads that touch [from, to) fail
+  // Reads that touch [from, to) fail.
+  uint64_t bad_from = 0, bad_to = 0;
   std::vector<Change> changes;
   using Entries = std::map<std::string, std::shared_ptr<SimInode>, std::less<>>;
-  Entries entries;  // directories
+  // Names of a directory, as programs see them.
+  Entries entries;
   Entries durable_entries;
 };
 using InodePtr = std::shared_ptr<SimInode>;
@@ -146,7 +165,8 @@ class SimDisk {
   void FailCalls(std::string path, DiskTrouble trouble, double percent);
   bool is_in_trouble() const { return calls_fail_percent_ > 0; }
   absl::Status TakeCallFailure(DiskCall call, std::string_view path);
-  int64_t calls_failed() const { return calls_failed_; }  // ever
+  // How many calls failed so far, in all lives.
+  int64_t calls_failed() const { return calls_failed_; }
   // The next `n` questions whether a name is there fail with EIO.
   void FailStats(int n) { stats_to_fail_ = n; }
   bool TakeStatFailure() { return stats_to_fail_ > 0 && stats_to_fail_-- > 0; }
@@ -185,8 +205,10 @@ class SimDisk {
   struct NameChange {
     InodePtr directory;
     std::string name;
-    InodePtr inode;           // null: removed
-    InodePtr from_directory;  // rename: the other end, changed together with it
+    // Null: removed.
+    InodePtr inode;
+    // Rename: the other end, changed together with it.
+    InodePtr from_directory;
     std::string from_name;
   };
   struct Place {
@@ -227,7 +249,8 @@ class SimDisk {
   int64_t changes_left_ = -1;
   std::function<void()> on_death_;
   bool dead_ = false;
-  uint64_t crash_point_ = 0;  // kPowerPrefix: changes before this sequence number stay
+  // kPowerPrefix: changes before this sequence number stay.
+  uint64_t crash_point_ = 0;
   std::map<std::string, uint32_t> locks_;
 };
 

@@ -52,7 +52,8 @@ struct SimLife {
 // A node whose processors others want, too: it lives, its clocks, timers and devices go on, but now
 // and then what is due on an event loop or in the disk pool waits.
 struct SimLag {
-  double percent = 0;  // of the tasks; of a loop's, those that find it free
+  // The share of tasks that are late; of a loop's tasks only those count that find it free.
+  double percent = 0;
   absl::Duration late_max;
   enum class Where : uint8_t { kEverywhere, kLoops, kOneLoop, kDiskPool };
   Where where = Where::kEverywhere;
@@ -106,7 +107,8 @@ class SimNode : public Clock {
 
   // The node's own clocks, each at its own rate: one of 1.01 runs 1 % fast.
   Instant Now() const override;
-  Instant NowAt(Instant world) const;  // unless it stands still until then
+  // Unless it stands still until then.
+  Instant NowAt(Instant world) const;
   int64_t WallMicros() const override;
   void SetClockRate(double rate);
   void SetWallRate(double rate) { wall_rate_ = rate; }
@@ -130,12 +132,15 @@ class SimNode : public Clock {
   Instant paused_until_{0};
   SimLag lag_;
   Instant lag_end_{0};
-  Instant lags_until_{0};  // lag_end_, or later: a loop has not reached what is due
+  // lag_end_, or later: a loop has not reached what is due.
+  Instant lags_until_{0};
   absl::Duration latest_task_;
   static constexpr size_t kLoops = 2;
-  std::array<Instant, kLoops> reaches_{};  // of each loop: when its last late task runs
+  // By loop: when its last late task runs.
+  std::array<Instant, kLoops> reaches_{};
   double rate_ = 1.0;
-  Instant anchor_world_, anchor_local_;  // anchor_world_ to come: it stands still until then
+  // anchor_world_ to come: it stands still until then.
+  Instant anchor_world_, anchor_local_;
   bool has_stood_still_ = false;
   double wall_rate_ = 1.0;
   int64_t wall_offset_micros_;
@@ -172,7 +177,8 @@ class SimEnvironment : public Environment {
   SimRandom random_;
   std::unique_ptr<FileSystem> files_;
   std::unique_ptr<DiskPool> pool_;
-  std::unique_ptr<class SimLogDevice> log_device_;  // once asked for: clients have no log
+  // Made when it is first asked for: clients have no log.
+  std::unique_ptr<class SimLogDevice> log_device_;
 };
 
 }  // namespace arion::sim

@@ -47,11 +47,13 @@ class SimLogDevice : public LogDevice {
   struct Pending {
     WriteRequest request;
     Instant begun{0};
-    Instant sync_begun{0};  // of a growing file
+    // When the own sync of a growing file began.
+    Instant sync_begun{0};
   };
   using PendingPtr = std::shared_ptr<Pending>;
 
-  static DiskCall CallOf(const File& file, uint64_t offset, size_t n);  // of a write
+  // What kind of call a write is.
+  static DiskCall CallOf(const File& file, uint64_t offset, size_t n);
   // What a disk in trouble says to it; after anything but a lack of space the file has failed.
   absl::Status MayWrite(File& file, DiskCall call) const;
   void Written(const PendingPtr& pending);
@@ -69,13 +71,17 @@ class SimLogDevice : public LogDevice {
   SimNode& node_;
   std::shared_ptr<const SimLife> life_;
   LogDeviceStats stats_;
-  std::list<PendingPtr> in_flight_;   // submitted, not written
-  std::vector<PendingPtr> to_flush_;  // written; the next flush covers them
+  // Submitted, and not written yet.
+  std::list<PendingPtr> in_flight_;
+  // Written; the next flush covers them.
+  std::vector<PendingPtr> to_flush_;
   std::vector<PendingPtr> flushing_;
-  uint64_t flush_before_ = 0;  // changes below this number are covered by the running flush
+  // Changes below this number are covered by the running flush.
+  uint64_t flush_before_ = 0;
   Instant flush_begun_{0};
   int64_t flushes_ = 0;
-  std::string zeros_;  // as many as a file was ever filled with at once
+  // As many zeros as a file was ever filled with at once.
+  std::string zeros_;
 };
 
 }  // namespace arion::sim

@@ -34,7 +34,8 @@ namespace arion::sim {
 struct LinkWeather {
   double loss_percent = 0;
   double duplicate_percent = 0;
-  double late_percent = 1;  // share of messages that take up to late_max
+  // Share of messages that take up to late_max.
+  double late_percent = 1;
   absl::Duration late_max = absl::Milliseconds(20);
 };
 
@@ -125,7 +126,8 @@ class SimNetwork {
   // A request that waits for its answer.
   struct Asked {
     std::weak_ptr<Port> caller;
-    uint64_t id = 0;  // the caller's
+    // The caller's number for this call.
+    uint64_t id = 0;
     std::weak_ptr<Port> server;
     std::shared_ptr<Delivery> delivery;
   };
@@ -142,7 +144,8 @@ class SimNetwork {
   std::map<Endpoint, Farewell> gone_;
   std::map<Direction, std::vector<Held>> blocked_;
   std::set<Endpoint> older_;
-  std::map<Direction, Instant> arrives_last_;  // of streams
+  // When the last message of each stream arrives, so that the next comes later.
+  std::map<Direction, Instant> arrives_last_;
   uint64_t messages_ = 0;
 };
 

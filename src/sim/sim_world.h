@@ -98,10 +98,14 @@ class SimWorld {
     uint32_t life = 0;
     uint32_t generation = 1;
     EventKind kind = EventKind::kPost;
-    bool has_lagged = false;  // its time is when its node gets to it
-    bool is_paused = false;   // it waits for its node's pause to end
-    uint64_t sequence = 0;    // of the entry that counts
-    Instant due{0};           // of a node's timer: by the node's clock
+    // Its time is when its node gets to it.
+    bool has_lagged = false;
+    // It waits for its node's pause to end.
+    bool is_paused = false;
+    // The sequence number of the queue entry that counts; others of this slot are void.
+    uint64_t sequence = 0;
+    // Of a node's timer: by the node's clock.
+    Instant due{0};
   };
   struct Entry {
     int64_t at;
@@ -135,7 +139,8 @@ class SimWorld {
   // What is due soon, in order; and what comes later, by its stretch of time: most of it are
   // timeouts that are cancelled long before, and never cost a place in the order.
   std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> near_;
-  int64_t near_stretch_ = 0;  // the last that is in near_
+  // The last stretch of which everything is in near_.
+  int64_t near_stretch_ = 0;
   // The next kRingStretches - 1 stretches behind it, each at its number modulo that; and what is
   // farther off, which stays there until its stretch comes.
   static constexpr int64_t kRingStretches = 1024;

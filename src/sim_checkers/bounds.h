@@ -15,17 +15,28 @@
 namespace arion::sim {
 
 enum class Kept : uint8_t {
-  kUncommitted,   // decrees of a replica's prepare list that are not committed
-  kLogFiles,      // of a replica
-  kLogBytes,      // of a replica
-  kCheckpoints,   // directories of a replica, unfinished ones included
-  kSetAside,      // directories of a server: *.err, *.gar
-  kUnanswered,    // requests that a server took and has not answered: held, queued, or under way
-  kUnansweredKb,  // what they carry
-  kCalls,         // that a server waits for
-  kDiskBytes,     // of a server
-  kMetaBytes,     // of the meta server's disk
-  kEvents,        // of all nodes: timers and tasks that wait for their turn
+  // Decrees of a replica's prepare list that are not committed.
+  kUncommitted,
+  // Log files of a replica.
+  kLogFiles,
+  // Bytes of a replica's log.
+  kLogBytes,
+  // Directories of a replica, unfinished ones included.
+  kCheckpoints,
+  // Directories of a server: *.err, *.gar.
+  kSetAside,
+  // Requests that a server took and has not answered: held, queued, or under way.
+  kUnanswered,
+  // KiB that those requests carry.
+  kUnansweredKb,
+  // Calls that a server waits for.
+  kCalls,
+  // Bytes on a server's disk.
+  kDiskBytes,
+  // Bytes on the meta server's disk.
+  kMetaBytes,
+  // Timers and tasks of all nodes that wait for their turn.
+  kEvents,
 };
 constexpr int kKeptCount = static_cast<int>(Kept::kEvents) + 1;
 using KeptMost = std::array<int64_t, kKeptCount>;

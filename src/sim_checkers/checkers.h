@@ -49,8 +49,10 @@ class CommitChecker {
 
  private:
   struct Partition {
-    std::vector<uint64_t> contents;                       // [decree - 1]; 0: nobody applied it yet
-    std::map<std::string, Decree, std::less<>> standing;  // of each server's engine
+    // By decree - 1: the checksum of what was applied; 0: nobody applied it yet.
+    std::vector<uint64_t> contents;
+    // Where each server's engine stands.
+    std::map<std::string, Decree, std::less<>> standing;
     Decree max_applied{0};
   };
 

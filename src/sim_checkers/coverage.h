@@ -34,35 +34,52 @@ enum class Probe : uint8_t {
   kPrimaryToSecondary,
   kPrimaryToLearner,
   kPrimaryToInactive,
-  kReconciliation,        // a new primary prepared again what was there
-  kReconciliationOfMany,  // more than two decrees of it
-  kHoleFilled,            // with an empty write
+  // A new primary prepared again what was there.
+  kReconciliation,
+  // The same, with more than two decrees.
+  kReconciliationOfMany,
+  // A new primary filled a hole with an empty write.
+  kHoleFilled,
   kPrepareRefused,
-  kPrepareTimedOutOrLost,  // sent again under the same ballot
+  // A prepare was sent again under the same ballot.
+  kPrepareTimedOutOrLost,
   kMemberAdded,
   kMemberRemoved,
   kPrimaryLost,
   kPrimaryUpgraded,
-  kPrimaryReturned,  // nobody was left; a former member was taken back
-  kNobodyLeft,       // DDD
+  // Nobody was left; a former member was taken back.
+  kPrimaryReturned,
+  // A partition lost its last member.
+  kNobodyLeft,
   kTableDropped,
-  kTableOfAnOldName,   // read when it was new
-  kRecalledTableRead,  // all of it
+  // A table got the name of a dropped one, and was read when it was new.
+  kTableOfAnOldName,
+  // A recalled table was read whole.
+  kRecalledTableRead,
   kGarbageRemoved,
   kWriteRefusedByDisk,
   kClientSentElsewhere,
   kReplicaOpenedAgain,
   kCheckpointInstalled,
-  kPowerCut,       // of one server
-  kPowerCutOfAll,  // at one instant
-  kCallsReset,     // between two that live
-  kTaskLate,       // of a node that lags
+  // The power of one server was cut.
+  kPowerCut,
+  // The power of all servers was cut at one instant.
+  kPowerCutOfAll,
+  // Calls failed because a connection between two living nodes broke.
+  kCallsReset,
+  // A task of a node that lags ran late.
+  kTaskLate,
   kTaskLaterThanLease,
-  kCallFailed,       // about a name, for want of descriptors, memory or permission
-  kNameError,        // likewise, by an I/O error
-  kStartFailed,      // of a node whose calls fail
-  kDifferingFound,   // a copy that was changed silently
-  kStoredByReserve,  // a configuration, on a full disk
+  // A call about a name failed, for want of descriptors, memory or permission.
+  kCallFailed,
+  // A call about a name failed with an I/O error.
+  kNameError,
+  // A start failed, of a node whose calls fail.
+  kStartFailed,
+  // Verification found a copy that was changed silently.
+  kDifferingFound,
+  // A configuration was stored on a full disk, from the reserve.
+  kStoredByReserve,
 };
 constexpr int kProbeCount = static_cast<int>(Probe::kStoredByReserve) + 1;
 const char* ProbeName(Probe probe);
@@ -91,10 +108,13 @@ class Coverage {
   struct Prepares {
     Ballot ballot;
     Endpoint sender;
-    Decree last;      // of all ballots
-    Decree last_old;  // what was prepared before this ballot
+    // The largest decree that was prepared, under any ballot.
+    Decree last;
+    // The largest decree that was prepared before this ballot.
+    Decree last_old;
     Decree newest_again;
-    int64_t again = 0;  // decrees of older ballots, prepared under this one
+    // How many decrees of older ballots were prepared under this one.
+    int64_t again = 0;
     std::map<Endpoint, Decree> sent;
   };
   ProbeCounts counts_{};

@@ -27,7 +27,8 @@ struct DataCheckResult {
   Violations violations;
   int64_t keys = 0;
   int64_t undecided_keys = 0;
-  int64_t steps = 0;  // of the longest search
+  // Steps of the longest search.
+  int64_t steps = 0;
 };
 
 DataCheckResult CheckData(const DataHistory& history, const DataCheckOptions& options = {});

@@ -40,10 +40,12 @@ struct DataOperation {
   enum class Outcome : uint8_t { kAnswered, kRefused, kUndecided };
   struct Write {
     std::string sort_key;
-    std::optional<std::string> value;  // none: removes it
+    // None: removes it.
+    std::optional<std::string> value;
     int32_t expire_ts = 0;
   };
-  enum class Verdict : uint8_t { kWritten, kCheckFailed, kInvalid };  // INCR, CHECK_...
+  // What INCR and CHECK_... came to.
+  enum class Verdict : uint8_t { kWritten, kCheckFailed, kInvalid };
 
   Kind kind = Kind::kGet;
   Outcome outcome = Outcome::kUndecided;
@@ -52,22 +54,32 @@ struct DataOperation {
   Instant returned = Instant::InfiniteFuture();
 
   // Asked.
-  std::vector<Write> writes;  // of writes but INCR, in order
-  std::string sort_key;       // GET, TTL, INCR; what CHECK_... looks at
+  // What writes but INCR write, in order.
+  std::vector<Write> writes;
+  // GET, TTL, INCR; what CHECK_... looks at.
+  std::string sort_key;
   CheckType check = CheckType::kNoCheck;
   std::string operand;
-  int64_t amount = 0;                  // INCR
-  int32_t expire_ts = 0;               // INCR: 0 keeps what is, negative: none
-  std::vector<std::string> sort_keys;  // MULTI_GET, BATCH_GET; empty: all
-  int32_t rows_max = 0;                // MULTI_GET of all; 0: no limit
+  // By how much INCR changes the number.
+  int64_t amount = 0;
+  // INCR: 0 keeps what is, negative: none.
+  int32_t expire_ts = 0;
+  // MULTI_GET, BATCH_GET; empty: all.
+  std::vector<std::string> sort_keys;
+  // Of a MULTI_GET without sort keys; 0: no limit.
+  int32_t rows_max = 0;
 
   // Answered.
   Verdict verdict = Verdict::kWritten;
-  bool told_value = false;           // CHECK_...: `value` is what was there
-  std::optional<std::string> value;  // GET, CHECK_...; none: no record
-  int64_t number = 0;                // INCR, SORTKEY_COUNT; TTL: -1 never expires
+  // CHECK_...: `value` is what was there.
+  bool told_value = false;
+  // GET, CHECK_...; none: no record.
+  std::optional<std::string> value;
+  // INCR, SORTKEY_COUNT; TTL: -1 never expires.
+  int64_t number = 0;
   std::vector<std::pair<std::string, std::string>> rows;
-  bool is_incomplete = false;  // MULTI_GET: there may be more
+  // MULTI_GET: there may be more.
+  bool is_incomplete = false;
 
   bool IsRead() const { return kind >= Kind::kGet; }
   // Whether it writes without a look at what is there.

@@ -28,7 +28,8 @@ struct DataState {
     std::string value;
     int64_t expire_ts = 0;
   };
-  std::vector<Row> rows;  // by sort key, each once
+  // By sort key, each once.
+  std::vector<Row> rows;
 
   const Row* Find(const std::string& sort_key) const;
   void Put(const std::string& sort_key, std::string value, int64_t expire_ts);

@@ -45,8 +45,10 @@ class ClusterHealth {
   bool MembersAreEqual() const;
   bool DroppedTablesAreGone() const;
   bool IsForgottenLearner(const ReplicaInfo& replica, Endpoint server) const;
-  std::string WhoLearns();  // led by blanks; of the tables that are to stay
-  bool IsAtRest();          // for 10 s
+  // Names, each led by a blank, of learners of the tables that are to stay.
+  std::string WhoLearns();
+  // Runs the world for 10 s and says whether nothing changed.
+  bool IsAtRest();
   void StartWhoIsDown();
 
   const ClusterSettings& settings_;

@@ -52,7 +52,8 @@ struct ClusterSettings {
   CrashMode DrawCrashMode(SimRandom& random) const;
 
   SimClusterOptions run;
-  int replica_count = 0;  // of each partition
+  // Replicas of each partition.
+  int replica_count = 0;
   ReplicaServerOptions server;
   MetaServerOptions meta;
 

@@ -37,8 +37,10 @@ class Groups {
 
   void Store(const PartitionConfiguration& config, Instant now);
   const Stored& stored() const { return stored_; }
-  const PartitionConfiguration* Find(PartitionId pid) const;  // nullptr: never stored
-  Instant stored_last() const { return stored_last_; }        // when
+  // nullptr: never stored.
+  const PartitionConfiguration* Find(PartitionId pid) const;
+  // When anything was stored last.
+  Instant stored_last() const { return stored_last_; }
 
   int copies() const { return copies_; }
   bool IsWanted(PartitionId pid) const;
@@ -59,7 +61,8 @@ class Groups {
   Stored stored_;
   Instant stored_last_{0};
   std::optional<Endpoint> lost_copy_;
-  std::set<PartitionId> lost_with_last_copy_;  // of tables of one or two copies
+  // Partitions of tables of one or two copies that lost the last one.
+  std::set<PartitionId> lost_with_last_copy_;
 };
 
 }  // namespace arion::sim

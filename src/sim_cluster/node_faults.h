@@ -46,7 +46,8 @@ class NodeFaults {
  private:
   // Starts it after `delay` and crashes it between two steps of its recovery.
   void CrashInRecovery(SimServer& server, absl::Duration delay, CrashMode mode);
-  SimNode& MetaOr(double percent, SimServer& server);  // with that chance
+  // The meta server's node with that chance, else the server's.
+  SimNode& MetaOr(double percent, SimServer& server);
   void CheckNobodyIsFenced(SimServer& server, absl::Duration after);
 
   const ClusterSettings& settings_;
@@ -54,7 +55,8 @@ class NodeFaults {
   ServerLives& lives_;
   Troubles& troubles_;
   RunCheckers& checkers_;
-  SimNode* leapt_ = nullptr;  // the one whose wall clock is wrong
+  // The one whose wall clock is wrong.
+  SimNode* leapt_ = nullptr;
 };
 
 }  // namespace arion::sim

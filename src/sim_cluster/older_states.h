@@ -51,13 +51,16 @@ class OlderStates {
     std::map<PartitionId, PartitionConfiguration> stored;
     std::set<Endpoint> listed;
 
-    bool Knows(PartitionId pid, Endpoint member) const;  // as one that may hold it
+    // Whether it names `member` as one that may hold the partition.
+    bool Knows(PartitionId pid, Endpoint member) const;
   };
   State StateNow() const;
   bool MayBePutBack(const State& state) const;
   bool NamesOneGoneForGood(const State& state) const;
-  bool IsOlder(const State& state, int64_t ballots) const;  // somewhere by so many
-  void Replace(const State& state);  // of the meta server, on whose disk nothing runs
+  // Whether some partition's ballot was smaller by so many.
+  bool IsOlder(const State& state, int64_t ballots) const;
+  // Puts it on the disk of the meta server, which is down.
+  void Replace(const State& state);
   void AwaitMoment();
   void CheckLaterItIsSaid();
   void PutBackDisksWithPower(SimServer& server, const State& state);

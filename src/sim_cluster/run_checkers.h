@@ -30,7 +30,8 @@ struct RunCheckers {
   PrimaryChecker primaries;
   BallotChecker ballots;
   Bounds bounds;
-  Violations violations;  // the run's own
+  // Those that the run itself found.
+  Violations violations;
 };
 
 }  // namespace arion::sim

@@ -23,19 +23,27 @@ struct RunReport {
   uint64_t events = 0;
   int64_t acknowledged_writes = 0, refused_writes = 0, undecided_writes = 0, reads = 0;
   std::array<int64_t, kFaultCount> faults{};
-  int64_t faults_injected = 0;                 // or left out: the largest number
-  absl::Duration healed_after;                 // from the end of the faults to equal members
-  int64_t data_operations = 0, data_keys = 0;  // answered; checked by search
-  int64_t search_steps = 0;                    // of the hardest key
-  uint64_t disk_bytes = 0;                     // of the fullest server, at the end
-  KeptMost kept{};                             // at any time
+  // How many faults were drawn, those that were left out included.
+  int64_t faults_injected = 0;
+  // From the end of the faults to equal members.
+  absl::Duration healed_after;
+  // Operations that were answered, and keys that were checked by search.
+  int64_t data_operations = 0, data_keys = 0;
+  // Steps of the hardest key's search.
+  int64_t search_steps = 0;
+  // Bytes on the fullest server's disk, at the end.
+  uint64_t disk_bytes = 0;
+  // The most that was kept at any time.
+  KeptMost kept{};
   ProbeCounts probes{};
   std::string mix;
-  std::string replay_options;  // behind the seed, led by a blank
+  // What follows the seed in that command, led by a blank.
+  std::string replay_options;
   Violations violations;
 
   std::string Summary() const;
-  std::string Replay() const;  // the command that runs this seed again
+  // The command that runs this seed again.
+  std::string Replay() const;
 };
 
 }  // namespace arion::sim

@@ -44,17 +44,22 @@ class ServerLives {
   const SimMeta& meta() const { return meta_; }
   const Servers& servers() const { return servers_; }
   SimServer& AnyServer() { return *servers_[world_.random().Below(servers_.size())]; }
-  SimServer* ServerAt(Endpoint endpoint);  // nullptr: it is none, or was replaced
-  bool AreAllUp() const;                   // the meta server, too
+  // nullptr: it is none, or was replaced.
+  SimServer* ServerAt(Endpoint endpoint);
+  // Whether all servers are up, and the meta server, too.
+  bool AreAllUp() const;
 
   // Runs when a server is down and its restart is planned.
   std::function<void(SimServer&)> on_down;
 
-  void StartMeta();  // unless it runs
+  // Does nothing if it runs.
+  void StartMeta();
   void CrashMeta(CrashMode mode);
 
-  void StartServer(SimServer& server);  // unless it runs
-  void StopServer(SimServer& server);   // cleanly, then it is started again
+  // Does nothing if it runs.
+  void StartServer(SimServer& server);
+  // Stops it cleanly; then it is started again.
+  void StopServer(SimServer& server);
   void CrashServer(SimServer& server, CrashMode mode);
   // Crashes it between two steps of what it does next, and starts it again after `delay`.
   void CrashAfterChanges(SimServer& server, int64_t changes, CrashMode mode,
@@ -64,7 +69,8 @@ class ServerLives {
 
   // The balancer. From the beginning it is what the mix says.
   void LetBalance();
-  void StopBalancing();  // if it was on
+  // Does nothing if it was off.
+  void StopBalancing();
 
   absl::Duration DrawLength() { return settings_.DrawLength(world_.random()); }
   CrashMode DrawCrashMode() { return settings_.DrawCrashMode(world_.random()); }

@@ -33,7 +33,8 @@ class SilentChanges {
   void Change(SimServer& server);
 
  private:
-  using Copy = std::pair<std::string, PartitionId>;  // its directory
+  // The replica's data directory, and its partition.
+  using Copy = std::pair<std::string, PartitionId>;
   std::vector<Copy> SecondariesOf(const SimServer& server) const;
   bool MayLead() const;
   bool WallClocksAgree() const;
@@ -50,7 +51,8 @@ class SilentChanges {
   Troubles& troubles_;
   RunCheckers& checkers_;
   bool awaits_calm_ = false;
-  std::set<int64_t> found_equal_;  // runs of verification, since a copy was changed
+  // Runs of verification, since a copy was changed.
+  std::set<int64_t> found_equal_;
 };
 
 }  // namespace arion::sim

@@ -59,7 +59,8 @@ class SimCluster {
   // That the run proves something.
   void Demand(RunReport* report) const;
 
-  OpenEngines engines_;  // what the world still has to do at its end may hold one
+  // What the world still has to do at its end may hold one.
+  OpenEngines engines_;
   SimWorld world_;
   SimNetwork network_;
   ClusterSettings settings_;

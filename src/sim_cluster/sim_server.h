@@ -57,16 +57,22 @@ struct SimServer {
   std::unique_ptr<OldServer> old;
   OldDisk old_disk;
   bool stopping = false;
-  bool started_blind = false;  // its disk could not be read, or failed since
-  bool lost_copy = false;      // and may have fenced replicas
+  // Its disk could not be read, or failed since.
+  bool started_blind = false;
+  // A copy of its was lost on purpose, so it may have fenced replicas.
+  bool lost_copy = false;
   // The end of a pause in which its clock stood still. Nothing inside such a machine can tell the
   // time it missed: until it has an answer to a beacon that it sent later, what it says to readers
   // proves nothing and reaches nobody.
   std::optional<Instant> knows_nothing_since;
-  std::vector<std::string> new_directories;  // tags
-  std::set<std::string> set_aside;           // names, when it was last looked
-  std::array<DiskImage, 2> images;           // copies of its disk, of two moments
-  size_t last_image = 0;                     // which was made last
+  // Tags of directories that it may take for new ones.
+  std::vector<std::string> new_directories;
+  // Names of directories that were set aside, when it was last looked.
+  std::set<std::string> set_aside;
+  // Copies of its disk, of two moments.
+  std::array<DiskImage, 2> images;
+  // The index of the one that was made last.
+  size_t last_image = 0;
 };
 
 // The meta server. ServerLives owns it.
@@ -82,9 +88,12 @@ struct SimMeta {
   std::unique_ptr<SimTransport> transport;
   std::unique_ptr<CheckedMetaStore> store;
   std::unique_ptr<MetaServer> server;
-  std::unique_ptr<OldMetaServer> old;  // instead
-  bool is_disk_full = false;           // and its reserve was whole when that began
-  int states_put_back = 0;             // how often its state was replaced by an older one
+  // A meta server of 2.5.0, in place of `server`.
+  std::unique_ptr<OldMetaServer> old;
+  // Its disk is full, and its reserve was whole when that began.
+  bool is_disk_full = false;
+  // How often its state was replaced by an older one.
+  int states_put_back = 0;
 };
 
 }  // namespace arion::sim

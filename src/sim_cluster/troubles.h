@@ -66,7 +66,8 @@ class Troubles {
   const ServerLives& lives_;
   const TableChurn& churn_;
   bool are_on_ = false;
-  int64_t lasting_ = 0;  // and have not ended
+  // How many troubles have begun and not ended.
+  int64_t lasting_ = 0;
   Instant calm_until_{0};
   int64_t drawn_ = 0;
   Counts counts_{};

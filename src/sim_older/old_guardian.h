@@ -25,15 +25,18 @@ constexpr size_t kOldLastDropsMax = 3;
 // A step that is proposed to `target` until it does not apply any more.
 struct OldProposal {
   ConfigType type = ConfigType::kInvalid;
-  Endpoint target;  // who is asked
-  Endpoint node;    // whom it is about
+  // Who is asked.
+  Endpoint target;
+  // Whom it is about.
+  Endpoint node;
   bool was_learner_seen = false;
 };
 
 // A replica outside the configuration that is kept in mind.
 struct OldDropped {
   Endpoint node;
-  std::optional<Instant> at;  // nullopt: not known
+  // nullopt: not known.
+  std::optional<Instant> at;
   Ballot ballot{-1};
   Decree committed{-1}, prepared{-1};
 };
@@ -42,22 +45,27 @@ struct OldDropped {
 // the functions below change it.
 struct OldPartition {
   PartitionConfiguration config;
-  std::optional<PartitionConfiguration> pending;  // being stored
+  // The configuration that is being stored.
+  std::optional<PartitionConfiguration> pending;
   std::vector<OldProposal> proposals;
-  std::map<Endpoint, ReplicaInfo> reports;  // of members and others, as each node told last
-  std::vector<OldDropped> dropped;          // the best candidate last
+  // Of members and others, as each node told last.
+  std::map<Endpoint, ReplicaInfo> reports;
+  // The best candidate last.
+  std::vector<OldDropped> dropped;
 
   bool IsDropped() const { return (config.partition_flags & 1) != 0; }
 };
 
 struct OldTable {
-  AppInfo info;  // its status is that of the moment, also one that is never stored
+  // Its status is that of the moment, also one that is never stored.
+  AppInfo info;
   std::vector<OldPartition> partitions;
 };
 
 struct OldNode {
   bool is_alive = false;
-  bool is_collected = false;  // it has reported since it came alive
+  // It has reported since it came alive.
+  bool is_collected = false;
 };
 
 // All that it knows, in memory. OldMetaServer fills it from the store at its start.
@@ -68,7 +76,8 @@ struct OldClusterState {
   bool IsAlive(Endpoint node) const;
   size_t AliveCount() const;
   OldPartition* Find(PartitionId pid);
-  OldTable* FindByName(std::string_view name);  // of those that are not dropped
+  // Among tables that are not dropped.
+  OldTable* FindByName(std::string_view name);
   // Of all tables, those that are just being assigned to it too.
   int PrimariesOf(Endpoint node) const;
   int ReplicasOf(Endpoint node) const;
@@ -77,11 +86,16 @@ struct OldClusterState {
 
 // Settings, under the names of 2.5.0 beside them.
 struct OldGuardianOptions {
-  size_t live_min = 3;              // min_live_node_count_for_unfreeze
-  size_t live_percentage_min = 65;  // node_live_percentage_threshold_for_update
-  int32_t replica_count_min = 2;    // mutation_2pc_min_replica_count
-  absl::Duration assign_delay;      // replica_assign_delay_ms_for_dropouts
-  size_t reserved_dropped_max = 0;  // max_reserved_dropped_replicas
+  // min_live_node_count_for_unfreeze.
+  size_t live_min = 3;
+  // node_live_percentage_threshold_for_update.
+  size_t live_percentage_min = 65;
+  // mutation_2pc_min_replica_count.
+  int32_t replica_count_min = 2;
+  // replica_assign_delay_ms_for_dropouts.
+  absl::Duration assign_delay;
+  // max_reserved_dropped_replicas.
+  size_t reserved_dropped_max = 0;
 };
 
 // What holds of the level that was set.
@@ -102,7 +116,8 @@ OldChoice OldChooseOfDropped(const OldClusterState& state, const OldPartition& p
 
 // ---- what becomes of a partition ----
 
-void OldNoteDropped(PartitionConfiguration& config, Endpoint node);  // in its last_drops
+// Puts the node into last_drops, as the newest.
+void OldNoteDropped(PartitionConfiguration& config, Endpoint node);
 // `config` is stored: it holds from now on.
 void OldApply(OldPartition& partition, const PartitionConfiguration& config,
               const OldGuardianOptions& options, Instant now);

@@ -31,9 +31,12 @@ struct OldServerOptions {
   absl::Duration prepare_timeout, learner_prepare_timeout;
   absl::Duration checkpoint_interval, closed_replica_linger;
   uint64_t log_file_bytes = 0;
-  int64_t list_span_max = 110;    // max_mutation_count_in_prepare_list
-  int64_t in_flight_max = 20;     // staleness_for_commit
-  int32_t replica_count_min = 2;  // mutation_2pc_min_replica_count
+  // max_mutation_count_in_prepare_list.
+  int64_t list_span_max = 110;
+  // staleness_for_commit.
+  int64_t in_flight_max = 20;
+  // mutation_2pc_min_replica_count.
+  int32_t replica_count_min = 2;
   // Its own meta server grants forced ballots: then reads wait there, too, and none is judged for
   // it.
   bool waits_when_forced = false;
@@ -50,7 +53,8 @@ struct OldHost {
   // "replica/README.md A6: ...": by that row a process of 2.5.0 has ended. So it says what breaks a
   // rule of replica/OLDER.md.
   std::function<void(std::string)> violate;
-  OldStore* store = nullptr;  // null: what its replicas have stays in memory
+  // Null: what its replicas have stays in memory.
+  OldStore* store = nullptr;
   bool is_connected = false;
   Instant lease_end{0};
 

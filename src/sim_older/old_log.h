@@ -37,8 +37,10 @@ class OldLog {
   struct Found {
     LogFileName name;
     std::string bytes;
-    Decree max_before;          // by its header
-    int64_t content_bytes = 0;  // whole blocks
+    // The largest decree before it, by its header.
+    Decree max_before;
+    // Bytes of whole blocks.
+    int64_t content_bytes = 0;
     std::vector<MutationPtr> mutations;
   };
   // What lies in `files`, in order: none, or what replay accepts. Reopen comes before anything
@@ -71,7 +73,8 @@ class OldLog {
   const std::map<std::string, std::string>& files() const { return files_; }
   std::vector<std::string> names() const;
   int64_t valid_from() const { return valid_from_; }
-  std::string& bytes() { return files_[name_.ToString()]; }  // of the newest one
+  // Of the newest one.
+  std::string& bytes() { return files_[name_.ToString()]; }
 
   // What counts, in log order.
   std::vector<MutationPtr> Mutations() const;
@@ -85,23 +88,29 @@ class OldLog {
  private:
   struct File {
     LogFileName name;
-    Decree max_before;  // of all files before
+    // The largest decree of all files before it.
+    Decree max_before;
     int64_t valid_from = 0;
     std::vector<MutationPtr> mutations;
   };
   void BeginFile(int64_t index, int64_t start_offset, int64_t valid_from);
-  void Write(std::string_view bytes);  // at the newest file's end
+  // Appends to the newest file.
+  void Write(std::string_view bytes);
 
   PartitionId pid_;
-  std::shared_ptr<OldLogFiles> disk_;  // null: in memory only
+  // Null: in memory only.
+  std::shared_ptr<OldLogFiles> disk_;
   std::map<std::string, std::string> files_;
-  std::deque<File> held_;  // in order
+  // The files, in log order.
+  std::deque<File> held_;
   LogFileName name_;
   Decree max_decree_;
   int64_t valid_from_ = 0;
-  int64_t end_ = 0;  // of what counts in the newest file
+  // Where what counts in the newest file ends.
+  int64_t end_ = 0;
   uint32_t crc_ = 0;
-  std::string block_;  // that was begun
+  // The block that was begun.
+  std::string block_;
   uint32_t block_crc_ = 0;
   std::vector<MutationPtr> in_block_;
 };

@@ -31,10 +31,13 @@ namespace arion::sim {
 // Settings, under the names of 2.5.0 beside them.
 struct OldMetaOptions {
   std::string cluster_name;
-  absl::Duration grace, check_interval;  // fd_grace_seconds, fd_check_interval_seconds
-  absl::Duration guardian_interval;      // lb_interval_ms
+  // fd_grace_seconds, fd_check_interval_seconds.
+  absl::Duration grace, check_interval;
+  // lb_interval_ms.
+  absl::Duration guardian_interval;
   OldGuardianOptions guardian;
-  size_t replica_count_max = 5;  // max_allowed_replica_count
+  // max_allowed_replica_count.
+  size_t replica_count_max = 5;
   int64_t hold_seconds = 604800;
 };
 
@@ -55,8 +58,10 @@ class OldMetaServer {
 
   void Handle(InboundRequest request);
   bool HandleServer(InboundRequest& request);
-  bool HandleTable(InboundRequest& request);  // old_meta_tables.cc
-  bool HandleQuery(InboundRequest& request);  // the same
+  // In old_meta_tables.cc, as the next one.
+  bool HandleTable(InboundRequest& request);
+  // The same.
+  bool HandleQuery(InboundRequest& request);
   template <class T>
   std::optional<T> Take(const InboundRequest& request) const;
   template <class T>
@@ -106,7 +111,8 @@ class OldMetaServer {
   FunctionLevel level_ = FunctionLevel::kSteady;
   bool is_first_life_ = true;
   std::map<Endpoint, Instant> last_beacons_;
-  std::map<int32_t, std::vector<std::function<void()>>> waiting_;  // for a table's change
+  // By table: who waits for the end of its change.
+  std::map<int32_t, std::vector<std::function<void()>>> waiting_;
 };
 
 }  // namespace arion::sim

@@ -30,9 +30,12 @@ class OldPrepareList {
   struct Entry {
     MutationPtr mutation;
     bool is_logged = false;
-    bool was_logged = false;                   // another version, before it
-    std::set<Endpoint> secondaries, learners;  // of whom no answer has come
-    std::vector<Client> clients;               // one for each update, or none
+    // Another version of the decree was logged before it.
+    bool was_logged = false;
+    // Of whom no answer has come.
+    std::set<Endpoint> secondaries, learners;
+    // One for each update, or none.
+    std::vector<Client> clients;
     bool IsReady() const { return is_logged && secondaries.empty() && learners.empty(); }
   };
   using Apply = absl::FunctionRef<void(Entry&)>;

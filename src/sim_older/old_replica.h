@@ -80,12 +80,14 @@ class OldReplica : public std::enable_shared_from_this<OldReplica> {
     std::vector<Update> updates;
     std::vector<Client> clients;
     size_t bytes = 0;
-    bool is_open = false;  // takes more of them
+    // It still takes more updates.
+    bool is_open = false;
   };
   struct Session {
     int64_t signature = 0;
     Decree prepare_start = kInvalidDecree;
-    std::shared_ptr<void> checkpoint;  // what was handed out stays
+    // Holds the checkpoint that was handed out, so that it stays.
+    std::shared_ptr<void> checkpoint;
   };
 
   // ---- roles ----
@@ -180,23 +182,30 @@ class OldReplica : public std::enable_shared_from_this<OldReplica> {
   Decree applied_, durable_;
 
   PartitionStatus role_ = PartitionStatus::kInactive;
-  bool is_transient_ = true;     // of kInactive
-  bool is_initializing_ = true;  // no config sync yet
+  // While kInactive: it may return to its role under its ballot.
+  bool is_transient_ = true;
+  // No config sync yet.
+  bool is_initializing_ = true;
   Instant inactive_since_;
   Endpoint primary_;
-  PartitionConfiguration config_;  // while it leads, or is about to
+  // While it leads, or is about to.
+  PartitionConfiguration config_;
 
-  std::deque<MutationPtr> unwritten_;  // buffered for the log; the first `writing_` are under way
+  // Buffered for the log; the first `writing_` are under way.
+  std::deque<MutationPtr> unwritten_;
   size_t writing_ = 0;
   uint64_t log_writes_ = 0;
-  std::multimap<std::pair<Ballot, Decree>, Responder> waiting_;  // until that is logged
+  // By ballot and decree: prepares that are answered once that is logged.
+  std::multimap<std::pair<Ballot, Decree>, Responder> waiting_;
 
   std::deque<Draft> queue_;
-  uint64_t sends_ = 1;  // rises where what was sent is cancelled
+  // Rises where what was sent is cancelled.
+  uint64_t sends_ = 1;
   uint64_t office_ = 0;
   int64_t last_timestamp_us_ = 0;
   Decree read_barrier_;
-  bool is_forced_ = false;  // it takes office under a ballot that it forced
+  // It takes office under a ballot that it forced.
+  bool is_forced_ = false;
   Decree prepared_at_check_;
   std::map<Endpoint, Session> sessions_;
   int64_t last_signature_ = 0;
@@ -206,13 +215,15 @@ class OldReplica : public std::enable_shared_from_this<OldReplica> {
   };
   std::optional<PendingUpdate> update_;
   uint64_t next_serial_ = 1;
-  std::string last_log_file_;  // handed out
+  // The last log file that was handed out to a learner.
+  std::string last_log_file_;
 
   LearnerStatus phase_ = LearnerStatus::kInvalid;
   int64_t signature_ = 0;
   Decree prepare_start_ = kInvalidDecree;
   bool is_round_running_ = false;
-  uint64_t round_ = 0;  // whose answers count
+  // The round whose answers count; earlier ones are ignored.
+  uint64_t round_ = 0;
 
   std::map<int64_t, std::unique_ptr<ScanCursor>> scans_;
   int64_t next_scan_ = 0;

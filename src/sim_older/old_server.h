@@ -75,9 +75,11 @@ class OldServer {
   OldDisk& disk_;
   OldHost host_;
   Lookup replicas_;
-  std::map<PartitionId, ReplicaInfo> closed_;  // what they were
+  // What replicas were when they were closed.
+  std::map<PartitionId, ReplicaInfo> closed_;
   const int64_t start_time_ms_;
-  Instant acknowledged_{0};  // when the last beacon was sent that was answered
+  // When the last beacon was sent that was answered.
+  Instant acknowledged_{0};
   bool is_connecting_ = false;
   bool is_syncing_ = false;
   TimerId sync_timer_ = kNoTimer;
