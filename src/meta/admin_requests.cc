@@ -82,6 +82,7 @@ void AdminRequests::OnControlMeta(InboundRequest& request) {
   uses_.store.Commit(
       {ClusterState::ChangeOf(level)}, StoreNeed::kToServe,
       [this, level, request = std::move(request)](const absl::Status& stored) mutable {
+        // Anew: another request may have set it while this one was stored.
         ControlMetaResponse response{.old_level = uses_.state.SetLevel()};
         response.err = StoreGuard::ErrorOf(stored);
         if (stored.ok()) InstallLevel(level, request.header.from);
@@ -93,6 +94,7 @@ void AdminRequests::InstallLevel(FunctionLevel level, Endpoint says) {
   LOG(INFO) << "meta: level " << FunctionLevelName(uses_.state.SetLevel()) << " becomes "
             << FunctionLevelName(level) << ", says " << says;
   uses_.state.function_level = level;
+  // Moves for balance are of level lively only; an administrator's plans end with them.
   if (level <= FunctionLevel::kSteady) {
     for (auto& [app_id, table] : uses_.state.tables) {
       for (Partition& partition : table.partitions) partition.planned.clear();
@@ -189,6 +191,7 @@ struct DisabledCode {
   int text_field;  // of its response; 0: it has none
   const char* what;
 };
+// Their clients show this text instead of an error code; where it goes differs by response.
 constexpr DisabledCode kDisabled[] = {
     {"RPC_CM_START_PARTITION_SPLIT", 2, "partition split"},
     {"RPC_CM_QUERY_PARTITION_SPLIT", 4, "partition split"},

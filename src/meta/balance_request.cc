@@ -6,6 +6,7 @@
 namespace arion {
 namespace {
 
+// Plans are kept in memory for each partition: a request must not fill it.
 constexpr size_t kActionsMax = 16;
 
 bool IsPlannable(ConfigType type) {

@@ -69,6 +69,7 @@ class ClusterRecovery {
                           absl::StrCat(name, " ", std::move(what)));
     };
     if (!server.failure.empty()) lacks(absl::StrCat("does not answer: ", server.failure));
+    // A replica that is not open yet does not know its ballot.
     const auto loading =
         std::count_if(server.replicas.begin(), server.replicas.end(),
                       [](const ReplicaInfo& r) { return r.loading.value_or(false); });
@@ -78,6 +79,7 @@ class ClusterRecovery {
   }
 
   void LookAtTable(Endpoint node, const AppInfo& app) {
+    // What a disk says may be damaged; a count bounds what is made below.
     if (app.app_id < 1 || app.partition_count < 1 || app.partition_count > kPartitionCountMax ||
         app.max_replica_count < 1)
       return Refuse(ErrorCode::kInconsistentState,
@@ -132,6 +134,7 @@ class ClusterRecovery {
         continue;
       }
       const auto held = result_.tables.find(app_id);
+      // What servers hold and the list names, else what the list names alone.
       if (held != result_.tables.end())
         TakeKnown(info, &held->second.info);
       else if (!IsDropped(info) || info.expire_second > options_.unix_seconds ||
@@ -148,6 +151,7 @@ class ClusterRecovery {
           absl::StrCat(name, " is ", Describe(*held), " for ", teller, " and ", Describe(known),
                        " in the list of tables: it is another cluster's, or older than "
                        "a split; save it anew, or leave it out"));
+    // A version rises with each change: the list was saved before that one.
     if (held->version.value_or(0) > known.version.value_or(0)) {
       Doubt(absl::StrCat(name, ": ", teller, " knows a later description, ", Describe(*held),
                          ", than the list of tables: that was taken",
@@ -195,6 +199,7 @@ class ClusterRecovery {
     AppInfo& info = table.info;
     if (info.status != AppStatus::kDropped) info.status = AppStatus::kAvailable;
     if (info.status == AppStatus::kDropped) return;
+    // A table that was dropped and made again under its name: servers may still hold the old one.
     for (auto& [other_id, other] : result_.tables) {
       if (other_id <= info.app_id || other.info.status == AppStatus::kDropped ||
           other.info.app_name != info.app_name)
@@ -243,6 +248,8 @@ class ClusterRecovery {
                          config.last_committed_decree.value(),
                          " that another one has committed: not revived by itself, ddd_diagnose "
                          "shows it"));
+    // Not refused: a learner's ballot shows that a later configuration was, not that this copy
+    // lacks anything.
     if (best.report->ballot < config.ballot)
       doubt(absl::StrCat("a replica that was being copied has ballot ", config.ballot.value(),
                          ", the best whole one, on ", best.node.ToString(), ", only ",

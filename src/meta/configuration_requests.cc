@@ -101,6 +101,7 @@ void ConfigurationRequests::Store(Partition& partition, PartitionConfiguration n
         (partition.IsBehind() && next.ballot == partition.shown.ballot + 1))
       << Describe(next);  // meta_server/M2
   partition.pending = next;
+  // Which process asked: it may be another one by the time this is stored.
   if (asked.node.IsValid()) asked.incarnation = uses_.state.nodes[asked.node].incarnation;
   std::vector<MetaStore::Change> batch = {uses_.state.ChangeOf(next)};
   if (asked.cause == ConfigType::kAssignPrimary && partition.committed.decree > Decree(0))

@@ -33,6 +33,7 @@ std::string UseOf(const Partition& partition, Endpoint server) {
 std::string WhyNeeded(const ClusterState& state, Endpoint server, int64_t unix_seconds) {
   for (const auto& [app_id, table] : state.tables) {
     const AppInfo& info = table.info;
+    // A dropped table can be recalled until it expires, and then needs who was a member.
     const bool is_dropped = info.status == AppStatus::kDropped;
     if (is_dropped && info.expire_second > 0 && info.expire_second <= unix_seconds) continue;
     for (const Partition& partition : table.partitions) {

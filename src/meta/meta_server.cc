@@ -228,6 +228,7 @@ void MetaServer::State::Overview(std::function<void(ClusterOverview)> done) {
 void MetaServer::State::Begin(ClusterState loaded) {
   store_.Look();
   state_ = std::move(loaded);
+  // The lower of the two: the setting may hold a cluster back, never set it free.
   if (const std::optional<FunctionLevel> on_start = options_.function_level_on_start)
     state_.function_level = std::min(state_.function_level.value_or(*on_start), *on_start);
   std::erase_if(state_.nodes, [&](const auto& node) {
@@ -274,6 +275,7 @@ void MetaServer::State::OnRequest(InboundRequest request) {
     if (phase_ == Phase::kServing && admin_.AnswersAsDisabled(request)) return;
     return request.responder.Reply(ErrorCode::kHandlerNotFound);
   }
+  // Recovery's own request passes in both phases; whoever repeats it joins the one under way.
   const bool recovers = phase_ == Phase::kAwaitsRecovery || phase_ == Phase::kUnderRecovery;
   if (phase_ == Phase::kServing || (recovers && request.header.name == kRpcStartRecovery)) {
     return (*handler)(request);
@@ -301,6 +303,7 @@ void MetaServer::State::RunPlan() {
   if (phase_ != Phase::kServing) return;
   NoteStandstill();
   const Instant now = Now();
+  // Before the plan, so that it sees who is dead by now.
   if (now >= excused_until_) servers_.Expire();
   GuardianPlan plan = PlanPartitions(state_, Level(), GuardianOf(options_), now);
   // The earliest of all that could make a difference: a death, what the guardian waits for, the
@@ -351,6 +354,7 @@ void MetaServer::State::BalanceWhenDue(Instant now) {
     LOG(INFO) << "meta: [" << move.pid << "] moves for balance, "
               << (move.kind == BalanceMove::Kind::kCopySecondary ? "a copy" : "the primary")
               << " from " << move.from << " to " << move.to;
+    // The guardian carries it out like an administrator's plan: one way for all moves.
     state_.FindPartition(move.pid)->planned = StepsOf(move);
     SchedulePlan();
   }

@@ -36,9 +36,11 @@ bool OlderServerVetting::MayCount(const BeaconMessage& beacon, InboundRequest& r
   const Endpoint from = beacon.from_node;
   if (!vettings_.contains(from) && vettings_.size() >= kServersMax) return false;
   Vetting& vetting = vettings_[from];
+  // Another process may be another cluster's: someone may have given the address to it.
   if (vetting.start_time != beacon.start_time) vetting = {.start_time = beacon.start_time};
   if (vetting.verdict == Vetting::Verdict::kFits) return true;
   if (vetting.verdict == Vetting::Verdict::kForeign) {
+    // A foreign server sends beacons several times a second: it is not asked with each.
     if (clock_.Now() < vetting.judged_at + kForeignPause) return false;
     vetting.verdict = Vetting::Verdict::kUnknown;
   }

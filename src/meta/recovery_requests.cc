@@ -80,9 +80,11 @@ void RecoveryRequests::OnStart(InboundRequest& request) {
   // A tool whose call timed out asks again. It waits for the same recovery instead of being
   // refused.
   if (recovery_ != nullptr) {
+    // More than that are dropped; they run into their timeouts and ask again.
     if (recovery_->askers.size() < kAskersMax) recovery_->askers.push_back(std::move(request));
     return;
   }
+  // A set: a server that is named twice is asked once.
   const std::set<Endpoint> nodes(start->recovery_nodes.begin(), start->recovery_nodes.end());
   if (const auto why_not = WhyNot(nodes)) return uses_.codec.Answer(request, *why_not);
   std::optional<std::map<int32_t, AppInfo>> known;
@@ -113,6 +115,7 @@ void RecoveryRequests::OnStart(InboundRequest& request) {
   // Each server gets two questions (AskServers).
   recovery_->answers_missing = 2 * nodes.size();
   const absl::Duration wait = events_.leases_end() - uses_.clock.Now();
+  // Until then a former primary may still acknowledge writes that its report would lack.
   if (wait <= absl::ZeroDuration()) return AskServers();
   uses_.strand->PostAfter(wait, uses_.life.While([this] {
     if (!is_stopped_) AskServers();
@@ -193,6 +196,7 @@ void RecoveryRequests::Install(RecoveredCluster recovered) {
   uses_.state.learned_back = {.at = uses_.clock.Now(), .doubts = std::move(recovered.report)};
   for (auto& [app_id, table] : uses_.state.tables) {
     for (Partition& partition : table.partitions) {
+      // The guardian's patience counts from here.
       partition.headless_since = uses_.clock.Now();
       for (Endpoint node : partition.config.last_drops) partition.dropped.push_back({.node = node});
     }

@@ -12,6 +12,7 @@ bool IsWholeWithout(const ClusterState& state, const Partition& partition, Endpo
   auto holds_all = [&](Endpoint member) {
     return state.IsAlive(member) && partition.serving.contains(member);
   };
+  // Anything under way may need this copy: nothing is garbage while the group changes.
   return !partition.pending && !partition.intent && partition.planned.empty() &&
          config.primary.IsValid() && !config.IsMember(node) && config.MemberCount() >= factor &&
          holds_all(config.primary) &&

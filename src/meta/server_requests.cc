@@ -51,6 +51,7 @@ void ServerRequests::OnBeacon(InboundRequest& request) {
   uses_.wall_clocks.Note(from, WallClockOf(*beacon), events_.excused_until());
   uses_.state.nodes[from].is_older = !beacon->process_id;
   const bool stops = beacon->stops.value_or(false);
+  // At once: what it leads should move before its process ends.
   if (std::exchange(uses_.state.nodes[from].is_stopping, stops) != stops) events_.plan();
   uses_.codec.Answer(
       request,
@@ -96,6 +97,7 @@ void ServerRequests::CameAlive(Endpoint server, const char* what) {
   uses_.wall_clocks.ForgetServer(server);
   node.alive = true;
   node.collected = false;
+  // A report that was asked for from the former process must not be read.
   node.awaited_report = 0;
   node.slow_disks.clear();
   node.disks.clear();
@@ -131,6 +133,7 @@ void ServerRequests::Expire() {
 void ServerRequests::OnConfigSync(InboundRequest& request) {
   auto sync = RequestCodec::Decode<ConfigSyncRequest>(request);
   if (!sync) return;
+  // Without beacons its report could be of any time; and strangers must not add servers.
   if (!uses_.state.IsAlive(sync->node)) {
     return uses_.codec.Answer(request, ConfigSyncResponse{.err = ErrorCode::kObjectNotFound});
   }

@@ -32,6 +32,7 @@ void StoreGuard::Note(const absl::Status& stored, StoreNeed need) {
   if (ErrorOf(stored) == ErrorCode::kDiskInsufficient) room_.is_short = true;
   if (stored.ok()) return;
   if (absl::IsResourceExhausted(stored) || absl::IsUnavailable(stored)) {
+    // Each retry fails alike: once in a while is enough.
     LOG_EVERY_T(ERROR, 3) << "meta: the state can't be stored now: " << stored;
     return;
   }

@@ -44,6 +44,7 @@ void TableChanges::Continue(int32_t app_id) {
   std::vector<MetaStore::Change> batch = {state_.ChangeOf(change.next)};
   if (change.of_partitions) {
     for (const Partition& partition : table.partitions) {
+      // Settle calls Continue again when that one is stored.
       if (partition.pending) return;
     }
     for (Partition& partition : table.partitions) {
@@ -72,6 +73,7 @@ void TableChanges::Finish(int32_t app_id, const absl::Status& stored) {
               << " replicas, " << table.info.envs.size() << " environments";
     events_.changed(table);
   } else if (!store_.is_failed()) {
+    // Requests may have seen it dropping or recalling; from here on it is as it was.
     if (change.former) table.info = *std::move(change.former);
     table.partitions_change = false;
     for (Partition& partition : table.partitions)

@@ -29,6 +29,8 @@ void TableRequests::OnCreate(InboundRequest& request) {
   CreateJudgement judgement =
       JudgeCreate(uses_.state, Level(), Limits(), uses_.changes.reserved_names(), *create,
                   UnixSeconds(uses_.clock));
+  // After the judgement: a request that would fail or do nothing is answered so, even on a full
+  // disk.
   if (judgement.table && !CanChangeTables()) judgement = {WhyNoTableChange()};
   if (!judgement.table) {
     return uses_.codec.Answer(request, CreateAppResponse{judgement.error, judgement.app_id});
@@ -128,6 +130,7 @@ void TableRequests::OnRename(InboundRequest& request) {
     return uses_.codec.Answer(request,
                               RenameAppResponse{judgement.error, std::move(judgement.hint)});
   }
+  // Taken until the change has ended, so that no other table gets it meanwhile.
   const std::string name = judgement.next->app_name;
   uses_.changes.Reserve(name);
   uses_.changes.Begin({.next = *std::move(judgement.next),

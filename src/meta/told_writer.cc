@@ -9,6 +9,7 @@
 namespace arion {
 
 void ToldWriter::StoreWhenDue(Instant now) {
+  // Decrees rise with each write: storing each one would cost a sync a write.
   if (now < due_at_) return;
   due_at_ = now + options_.guardian_interval;
   std::vector<MetaStore::Change> batch;
@@ -27,6 +28,7 @@ void ToldWriter::StoreWhenDue(Instant now) {
   // Those that did not report yet stay in the list. One that was forgotten is in neither and goes.
   std::set<Endpoint> known = state_.awaited;
   for (const auto& [endpoint, node] : state_.nodes)
+    // A server that only sends beacons may be a stranger; one that reported takes part.
     if (state_.listed.contains(endpoint) || (node.alive && node.collected)) known.insert(endpoint);
   for (const Endpoint server : known)
     if (!state_.listed.contains(server))

@@ -28,6 +28,7 @@ void WallClocks::Note(Endpoint from, std::optional<int64_t> wall_ms, Instant cou
   const absl::Duration ours = absl::Milliseconds(clock_.WallMicros() / 1000 - monotonic_ms);
   if (ours_before_ && absl::AbsDuration(ours - *ours_before_) > kWentApart) {
     cluster_clock_.ForgetAll();
+    // Beacons that waited while this machine stood still arrive in a burst.
     counts_from_ = now + kWaitedAtMost;
   }
   ours_before_ = ours;
@@ -39,6 +40,7 @@ void WallClocks::Note(Endpoint from, std::optional<int64_t> wall_ms, Instant cou
   else
     cluster_clock_.Note(ours, state_.AliveCount());
   if (const std::optional<int64_t> agreed = AgreedMillis())
+    // This process serves by the agreed time itself: dropped tables expire by it.
     clock_.agreed().Agree(*agreed * 1000, now);
   Show();
 }

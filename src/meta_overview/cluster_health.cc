@@ -102,6 +102,7 @@ std::vector<std::string> WrongPartsOf(const ClusterOverview& overview, const Tot
     if (n == 0) return;
     std::string which = absl::StrCat(n, " of ", totals.partitions, " partitions");
     if (n == totals.partitions)
+      // "3 of 3" would make a person look for the others.
       which = n == 1 ? "the only partition" : absl::StrCat("all ", n, " partitions");
     parts.push_back(absl::StrCat(which, " ", n == 1 ? one : many));
   };
@@ -158,6 +159,7 @@ std::vector<std::string> WrongPartsOf(const ClusterOverview& overview, const Tot
 }
 
 void AddWarnings(const ClusterOverview& overview, ClusterHealth* health) {
+  // Warnings come before all else: a person must act on them, the rest heals by itself.
   std::vector<std::string> problems, notices, ways;
   for (const ClusterWarning& warning : overview.warnings) {
     (warning.is_notice ? notices : problems)
@@ -179,6 +181,7 @@ void AddWarnings(const ClusterOverview& overview, ClusterHealth* health) {
 std::vector<std::string> DoingPartsOf(const ClusterOverview& overview) {
   std::vector<std::string> parts;
   int64_t primaries = 0, copies = 0, removals = 0;
+  // A set: one server may take many copies, and is named once.
   std::set<Endpoint> learners;
   for (const WorkOverview& work : overview.work) {
     switch (work.type) {
@@ -257,8 +260,8 @@ ClusterHealth HealthWithoutWarnings(const ClusterOverview& overview) {
   health.grade = fails ? ClusterHealth::Grade::kFailing : ClusterHealth::Grade::kReduced;
   // Only where nothing is under way a reason for that is due.
   if (!health.doing.empty()) return health;
-  if (overview.level < FunctionLevel::kSteady)
-    health.doing = "Nothing is moved at this level.";
+  if (overview.level < FunctionLevel::kSteady) health.doing = "Nothing is moved at this level.";
+  // The guardian waits for a member that left (meta/STATE.md 6.5), which looks like doing nothing.
   else if (overview.dead_servers > 0 && totals.of(PartitionHealth::kHealthy) < totals.partitions)
     health.doing = "Silent servers get time to come back before copies are made elsewhere.";
   return health;

@@ -83,9 +83,11 @@ void AddTo(const ServerShare& part, ServerShare* sum) {
 ClusterOverview OverviewOf(const ClusterState& state, FunctionLevel level,
                            int32_t write_members_min) {
   ClusterOverview overview{.level = level, .clocks = state.clocks};
+  // Summed over the tables, so that a server's row and its tables' rows agree.
   std::map<Endpoint, ServerShare> shares;
   std::map<Endpoint, int32_t> older;
   for (const auto& [app_id, table] : state.tables) {
+    // Replicas of dropped tables serve nobody, and linger until they are removed.
     if (table.info.status != AppStatus::kAvailable) continue;
     TableOverview row{.app_id = app_id,
                       .name = table.info.app_name,
@@ -121,6 +123,7 @@ ClusterOverview OverviewOf(const ClusterState& state, FunctionLevel level,
     if (node.alive)
       std::copy_if(node.disks.begin(), node.disks.end(), std::back_inserter(server.full_disks),
                    [](const DiskReport& disk) { return disk.takes_no_writes; });
+    // What is proposed counts, too: it will need files as soon as it is made.
     server.lacks_open_files =
         node.alive && node.replicas_max && server.share.copies() >= *node.replicas_max;
   }

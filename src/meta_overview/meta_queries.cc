@@ -185,6 +185,7 @@ QueryManualCompactResponse AnswerManualCompact(const ClusterState& state, const 
   }
   if (begun == 0)
     return {ErrorCode::kInvalidState, "no compaction was asked for, or its time has not come"};
+  // Of all copies there should be: a member that is away keeps it below 100.
   const int64_t all = int64_t{table->info.partition_count} * table->info.max_replica_count;
   return {ErrorCode::kOk, "",
           static_cast<int32_t>(std::min<int64_t>(100, 100 * finished / std::max<int64_t>(1, all)))};
@@ -235,6 +236,7 @@ DddDiagnoseResponse AnswerDddDiagnose(const ClusterState& state, const GuardianO
           // Of what it holds: who was told of a later configuration may have nothing of it.
           const HeldReplica held{endpoint, report};
           known.ballot = held.IsWhole() ? held.HeldBallot() : Ballot(0);
+          // The shell compares candidates by this (dead_partition.h).
           known.is_ballot_of_data = held.IsWhole() && held.TellsBallot();
           known.last_committed_decree = report->last_committed_decree;
           known.last_prepared_decree = report->last_prepared_decree;

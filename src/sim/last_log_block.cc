@@ -28,6 +28,7 @@ class ContentFile : public ReadableFile {
 std::optional<LastLogBlock> LastOf(const std::string& path, const LogFileName& name,
                                    const std::string& content) {
   const ContentFile file(content);
+  // With the log's own reader: what counts as a whole block is its judgement.
   LogReader reader(file, content.size(), name.start_offset);
   std::optional<LastLogBlock> last;
   LogBlock block;

@@ -23,6 +23,7 @@ class SimStrand : public Strand {
   size_t number() const { return number_; }
 
   void Post(Task task) override {
+    // A crash is complete: what the dying task still posts goes nowhere.
     if (!life_->alive) return;
     SimWorld& world = node_.world();
     // Strands of one loop interleave freely, but what is posted to one runs in order (strand/S1).
@@ -62,6 +63,7 @@ class SimDiskPool : public DiskPool {
 
  private:
   void StartWork() {
+    // Tasks begin in their order and end as their drawn times say.
     while (busy_ < kPoolThreads && !waiting_.empty()) {
       ++busy_;
       SimRandom& random = node_.world().random();
@@ -105,6 +107,7 @@ SimEnvironment& SimNode::Start() {
   CHECK(!life_->alive) << name_ << " lives already";
   uint32_t number = life_->number + 1;
   life_ = std::make_shared<SimLife>();
+  // What the cluster's clocks say was in the former process's memory.
   agreed().Forget();
   life_->number = number;
   life_->alive = true;
@@ -155,6 +158,8 @@ void SimNode::LagFor(absl::Duration length, SimLag lag) {
 }
 
 Instant SimNode::WhenReached(Instant due, EventKind kind, const Strand* strand) {
+  // Pool tasks lag one by one, since they have threads of their own; a loop's queue behind each
+  // other.
   const bool is_pools = kind == EventKind::kPool;
   // What comes over the network is the first loop's.
   const size_t loop =
@@ -175,6 +180,7 @@ Instant SimNode::WhenReached(Instant due, EventKind kind, const Strand* strand) 
 }
 
 void SimNode::PauseFor(absl::Duration duration) {
+  // A shorter pause replaces a longer one: healing ends all of them.
   const Instant until = std::exchange(paused_until_, world_.now() + duration);
   if (paused_until_ < until) world_.WakeEarlier(*this);
   anchor_world_ = std::min(anchor_world_, world_.now());

@@ -99,6 +99,7 @@ absl::StatusOr<std::unique_ptr<ReadableFile>> SimFileSystem::OpenForRead(const s
 
 absl::StatusOr<std::unique_ptr<WritableFile>> SimFileSystem::OpenForWrite(const std::string& path,
                                                                           CreateMode mode) {
+  // Looked up before the trouble is asked: it decides whether the call makes a name.
   absl::StatusOr<InodePtr> inode = disk_.Find(path);
   const bool makes = !inode.ok() && mode != CreateMode::kOpenExisting;
   RETURN_IF_ERROR(May(makes ? DiskCall::kCreate : DiskCall::kOpenForWrite, path));

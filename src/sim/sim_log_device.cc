@@ -102,12 +102,14 @@ void SimLogDevice::Write(WriteRequest request) {
     CHECK_EQ(pending->request.buffer.size() % kDirectAlignment, 0u)
         << "direct write of an odd length";
   }
+  // So that Spill finds it, should the life end before it is written.
   in_flight_.push_back(pending);
   After(Delay(15, 120), [this, pending] { Written(pending); });
 }
 
 absl::Status SimLogDevice::MayWrite(File& file, DiskCall call) const {
   const absl::Status status = node_.disk().TakeCallFailure(call, file.path());
+  // A full disk may have room later; any other trouble leaves bytes that nobody can vouch for.
   if (status.ok() || absl::IsResourceExhausted(status)) return status;
   file.Fail();
   return absl::DataLossError(status.message());

@@ -136,6 +136,7 @@ SimNetwork::PortPtr SimNetwork::Find(Endpoint endpoint) const {
 
 void SimNetwork::NodeDied(Endpoint endpoint, Farewell farewell) {
   ports_.erase(endpoint);
+  // Remembered: calls that begin later must end as these do.
   gone_[endpoint] = farewell;
   if (farewell == Farewell::kSilence) return;
   for (auto& [other, port] : ports_) FailCalls(port, endpoint);
@@ -212,6 +213,7 @@ void SimNetwork::Send(Endpoint from, const PortPtr& to, Copies copies, Task&& de
 
 SimTransport::SimTransport(SimNetwork& network, SimNode& node, Endpoint local)
     : network_(network), port_(std::make_shared<SimNetwork::Port>(network, node, local)) {
+  // Two lives at one address would be a mistake of the cluster's, not a fault to play.
   CHECK(network.Find(local) == nullptr) << local << " is taken";
   network.ports_[local] = port_;
   network.gone_.erase(local);
@@ -252,6 +254,7 @@ void SimNetwork::Echo(Endpoint from, Endpoint to, const OutboundRequest& request
   const auto sent = std::make_shared<const OutboundRequest>(request);
   for (int copy = 0; copy < echoes.copies; ++copy) {
     const absl::Duration late = world_.random().Between(absl::ZeroDuration(), echoes.late_max);
+    // An event of the world, not of the sender, which may be gone by then.
     world_.After(late, EventKind::kMessage, [this, from, to, sent] {
       const PortPtr target = Find(to);
       if (target == nullptr || echoes.copies == 0) return;
@@ -319,6 +322,7 @@ uint64_t SimTransport::Begin(Endpoint to, const OutboundRequest& request, Strand
       told.hear(caller, sent, result);
       done(std::move(result));
     };
+  // By the caller's own clock, as a real timer.
   const auto end = [weak = std::weak_ptr(port_), id] {
     if (auto port = weak.lock()) port->Finish(id, {ErrorCode::kTimeout, {}});
   };

@@ -82,6 +82,7 @@ void SimWorld::WakeEarlier(const SimNode& node) {
   std::vector<uint32_t> slots;
   for (uint32_t slot = 0; slot < slots_.size(); ++slot)
     if (slots_[slot].node == &node && slots_[slot].is_paused) slots.push_back(slot);
+  // In the order in which they were scheduled, which the slots' numbers do not keep.
   std::sort(slots.begin(), slots.end(),
             [this](uint32_t a, uint32_t b) { return slots_[a].sequence < slots_[b].sequence; });
   // Their former entries are met later, and do not count.
@@ -162,6 +163,7 @@ bool SimWorld::RunOne() {
     // An entry that WakeEarlier replaced.
     if (event.sequence != entry.sequence) continue;
     SimNode* node = event.node;
+    // Cancelled, or of a life that has ended.
     if (!event.task || (node != nullptr && !node->IsLife(event.life))) {
       Task dropped = std::move(event.task);
       Free(entry.slot);
@@ -212,6 +214,7 @@ void SimWorld::RunFor(absl::Duration duration) {
 }
 
 bool SimWorld::RunUntil(absl::FunctionRef<bool()> done, absl::Duration limit) {
+  // Without running anything: the condition may hold already.
   if (done()) return true;
   bool late = false;
   TimerId mark =

@@ -49,6 +49,7 @@ class CheckedEngine : public Engine {
     open_[{server_, pid_}] = this;
     checker_.Opened(server_, pid_, inner_->last_applied());
   }
+  // Also without Close: a crash destroys engines that were never closed.
   ~CheckedEngine() override { Forget(); }
 
   Decree last_applied() const override { return inner_->last_applied(); }
@@ -100,6 +101,7 @@ class CheckedEngine : public Engine {
  private:
   void Forget() {
     auto it = open_.find({server_, pid_});
+    // The next life may have opened its own already.
     if (it != open_.end() && it->second == this) open_.erase(it);
   }
 

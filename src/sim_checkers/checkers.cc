@@ -73,6 +73,7 @@ void PrimaryChecker::Stored(PartitionId pid, Endpoint primary) {
 
 void PrimaryChecker::Answered(PartitionId pid, Endpoint server, Asked what, Instant now) {
   auto it = primaries_.find(pid);
+  // While nobody is stored as primary the former one may serve until its lease ends.
   if (it == primaries_.end() || !it->second.IsValid() || it->second == server) return;
   if (what == Asked::kWrite && ever_primaries_.contains({pid, server})) return;
   if (!reported_.insert({pid, server}).second) return;
@@ -126,9 +127,11 @@ std::string Describe(const Value& value) {
 void CheckKey(std::string_view key, const std::vector<const Operation*>& operations,
               Violations* violations) {
   std::map<std::string_view, Value> values;
+  // Reads that found nothing read this value.
   Value& initial = values[""];
   initial.first_end = Instant(INT64_MIN);
   for (const Operation* operation : operations) {
+    // All writes first: reads may come before the write's record.
     if (operation->kind != Operation::Kind::kWrite) continue;
     Value& value = values[operation->value];
     value.write = operation;

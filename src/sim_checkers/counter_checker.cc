@@ -50,8 +50,10 @@ void CheckCounter(const std::string& key, const std::vector<const Operation*>& o
     if (told.operation->returned < latest_begin)
       complain(told, "was told before a smaller one was asked for");
     latest_begin = std::max(latest_begin, told.operation->invoked);
+    // Everything acknowledged before it began is below it.
     if (told.value <= CountBelow(ends, told.operation->invoked))
       complain(told, "lacks an acknowledged increment");
+    // Nothing that began after it ended can be counted in it.
     if (told.value > CountBelow(begins, told.operation->returned))
       complain(told, "counts one that was refused, or one twice");
   }

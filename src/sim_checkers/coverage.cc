@@ -121,6 +121,7 @@ void Coverage::Prepared(Endpoint from, Endpoint to, const PrepareRequest& reques
       Hit(Probe::kHoleFilled);
   }
   Decree& sent = p.sent[to];
+  // By receiver: a prepare goes to each member once unless it was lost.
   if (decree <= sent) Hit(Probe::kPrepareTimedOutOrLost);
   sent = std::max(sent, decree);
   p.last = std::max(p.last, decree);

@@ -106,6 +106,7 @@ class Search {
   }
 
   bool OrderAll() {
+    // A stack of its own instead of recursion: histories are deeper than a thread's stack.
     std::vector<Place> stack = {Place()};
     while (!stack.empty()) {
       Place at = std::move(stack.back());
@@ -115,6 +116,7 @@ class Search {
         if (!at.done[by_answer_[at.answers]]) break;
         ++at.answers;
       }
+      // What is left then was never answered: it may have happened later, or never.
       if (at.answers == by_answer_.size()) return true;
       NoteStuck(at);
       if (IsOld(at)) continue;
@@ -157,6 +159,7 @@ class Search {
   }
 
   void Push(const Place& at, size_t i, std::vector<Place>* stack) const {
+    // Several states where a record may have expired or not.
     for (DataState& state : StatesAfter(at.state, *all_[i].operation, all_[i].wall)) {
       stack->push_back({at.answers, at.done, std::move(state)});
       stack->back().done.set(i);
@@ -238,6 +241,7 @@ DataCheckResult CheckData(const DataHistory& history, const DataCheckOptions& op
     step.is_decided = operation.outcome == DataOperation::Outcome::kAnswered;
     step.wall.earliest =
         options.wall_zero + WholeSeconds(operation.invoked) - options.wall_error_seconds;
+    // A write without an answer may take effect at any time: no upper end.
     if (step.is_decided)
       step.wall.latest =
           options.wall_zero + WholeSeconds(operation.returned) + 1 + options.wall_error_seconds;

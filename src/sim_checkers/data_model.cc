@@ -148,6 +148,7 @@ bool CanAnswerRows(const DataState& state, const DataOperation& read, WallWindow
       ++next;
     } else if (next == read.rows.size() && read.is_incomplete) {
       return true;  // what comes behind the last row was not looked at
+      // A row that was left out must be able to have expired.
     } else if (!MayBeGone(row, wall)) {
       return false;
     }
@@ -158,6 +159,7 @@ bool CanAnswerRows(const DataState& state, const DataOperation& read, WallWindow
 bool CanAnswerCount(const DataState& state, const DataOperation& read, WallWindow wall) {
   int64_t least = 0, most = 0;
   for (const Row& row : state.rows) {
+    // Between those that surely live and those that may.
     least += !MayBeGone(row, wall);
     most += MayLive(row, wall);
   }

@@ -19,6 +19,7 @@ ClusterSettings ClusterSettings::Draw(SimClusterOptions options, SimRandom& rand
 }
 
 void ClusterSettings::DrawTimers(SimRandom& random) {
+  // Everything is shorter than in production, in about the same proportions.
   server.beacon_interval = absl::Milliseconds(500);
   // A close race of lease and grace in half of the runs; the drift of two clocks stays within it.
   server.lease = absl::Milliseconds(2000);
@@ -37,6 +38,7 @@ void ClusterSettings::DrawTimers(SimRandom& random) {
   meta.guardian_interval = absl::Seconds(2);
   meta.replica_assign_delay_for_dropouts = absl::Seconds(10);
   meta.stable_running = absl::Seconds(1);
+  // Off: servers crash in each second here.
   meta.max_successive_unstable_restarts = 0;
 }
 

@@ -137,6 +137,7 @@ FaultMix FaultMix::Swarm(uint64_t seed) {
   mix.interval_min = random.Between(absl::Milliseconds(500), absl::Seconds(4));
   mix.interval_max = mix.interval_min + random.Between(absl::Seconds(1), absl::Seconds(12));
   mix.length_max = random.Between(absl::Seconds(2), absl::Seconds(25));
+  // Within what lease and grace allow for (cluster_settings/D2).
   mix.clock_drift_percent = random.Coin() ? 0 : 4.0;
   if (random.Percent(25)) mix.always_late_percent = static_cast<double>(random.Between(1, 6));
   if (random.Percent(40)) mix.balancer = Balancer::kOn;

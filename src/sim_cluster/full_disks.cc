@@ -24,6 +24,7 @@ void FullDisks::FillOneAndJudge() {
   world_.After(absl::Seconds(5), EventKind::kFault, [this] {
     SimServer& full = lives_.AnyServer();
     LOG(INFO) << "fault: the disk of " << full.name << " is full";
+    // Not all the way: the write that meets the end should be somewhere else in each seed.
     full.node->disk().SetFreeBytes(world_.random().Below(kFreeBytesMax));
     world_.After(kFullDiskLeft, EventKind::kCheck, [this, &full] { Judge(full); });
     world_.After(2 * kFullDiskLeft, EventKind::kFault, [this, &full] {

@@ -31,6 +31,7 @@ bool Groups::IsWhole() const {
 }
 
 void Groups::NoteLastCopy(const PartitionConfiguration& before, const PartitionConfiguration& now) {
+  // With three copies another one holds everything.
   if (lost_copy_ && copies_ < 3 && before.MemberCount() == 1 && before.IsMember(*lost_copy_) &&
       now.MemberCount() == 0)
     lost_with_last_copy_.insert(now.pid);

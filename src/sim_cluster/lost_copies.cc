@@ -48,6 +48,7 @@ void LostCopies::FailDisk(SimServer& server) {
   server.started_blind = true;
   const absl::Duration length = lives_.DrawLength();
   nodes_.FailCalls(*server.node, DiskTrouble::kNameErrors, length);
+  // A second later: what failed at the last moment has been noticed.
   world_.After(length + absl::Seconds(1), EventKind::kFault, [this, &server] {
     if (!troubles_.are_on() || !server.IsUp()) return;
     lives_.CrashServer(server, CrashMode::kProcess);
@@ -122,6 +123,7 @@ void LostCopies::MakeEmpty(SimDisk& disk, const std::string& path) {
 }
 
 void LostCopies::LoseAllDirectories(SimServer& server) {
+  // What was set aside is gone with the directory; it is no garbage that was removed.
   server.set_aside.clear();
   for (const std::string& path : settings_.DiskPaths()) MakeEmpty(server.node->disk(), path);
 }

@@ -84,6 +84,7 @@ void NetworkFaults::CutOneByOne(absl::Duration length) {
   for (size_t i = 0; i < nodes.size(); ++i) {
     for (size_t j = 0; j < i; ++j) {
       if (random.Coin()) continue;
+      // Each link from its own moment, so that views of who is there differ between servers.
       const absl::Duration from = random.Between(absl::ZeroDuration(), length / 2);
       const absl::Duration lasting = random.Between(absl::ZeroDuration(), length - from);
       world_.After(from, EventKind::kFault, [this, a = nodes[i], b = nodes[j], lasting] {

@@ -100,6 +100,7 @@ void NodeFaults::Lag(SimServer& server, absl::Duration length) {
   lag.late_max = absl::Milliseconds(20) * (int64_t{1} << random.Below(9));  // up to 5 s
   lag.where = static_cast<SimLag::Where>(random.Below(4));
   node.LagFor(length, lag);
+  // Probes are hit when it is over: only then the longest wait is known.
   troubles_.LastFor(length, [this, &node] {
     if (node.latest_task() > absl::ZeroDuration()) checkers_.coverage.Hit(Probe::kTaskLate);
     if (node.latest_task() > settings_.server.lease)

@@ -22,6 +22,7 @@ bool OlderDisks::AreKept() const {
 
 void OlderDisks::KeepCopy(SimServer& server) {
   DiskImage& image = server.images[server.last_image = 1 - server.last_image];
+  // Both halves at one moment; KeepCopies may copy the second again later, to tear it.
   image.Copy(server.node->disk(), settings_.DiskPaths(), DiskImage::Half::kFirst);
   image.Copy(server.node->disk(), settings_.DiskPaths(), DiskImage::Half::kSecond);
 }

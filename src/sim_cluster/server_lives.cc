@@ -181,6 +181,7 @@ void ServerLives::StartServer(SimServer& server) {
   if (server.node->alive() || server.server || server.old) return;
   SimEnvironment& env = server.node->Start();
   server.stopping = false;
+  // A new process asks before it serves.
   server.knows_nothing_since.reset();
   const bool is_in_trouble = server.node->disk().is_in_trouble();
   server.started_blind = server.node->disk().reads_fail() || is_in_trouble;
@@ -189,6 +190,7 @@ void ServerLives::StartServer(SimServer& server) {
   server.engines = NewEngines(server);
   if (server.is_older) return StartOldServer(server, env);
   ReplicaServerOptions options = settings_.server;
+  // As an administrator would say it of a replaced disk.
   options.layout.new_data_directories = server.new_directories;
   if (settings_.run.topology.has_old_meta)
     options.older_servers =
@@ -257,6 +259,7 @@ void ServerLives::StopServer(SimServer& server) {
     });
   });
   world_.After(kStopMax, EventKind::kFault, [this, &server, life] {
+    // Another life means that the stop ended, or that a crash did.
     if (server.node->IsLife(life)) EndStopThatLasts(server);
   });
 }

@@ -94,6 +94,7 @@ void SilentChanges::AwaitCalm() {
 
 void SilentChanges::WatchWhoIsSetAside(SimServer& changed) {
   for (const auto& other : lives_.servers()) {
+    // The changed one is set aside: that is what verification is for.
     if (other.get() == &changed) continue;
     world_.After(
         kLooked, EventKind::kCheck, [this, &server = *other, before = other->SetAsideAsFailed()] {
@@ -111,6 +112,7 @@ void SilentChanges::VerifyUntilEqual(PartitionId pid) {
     const PartitionConfiguration* stored = groups_.Find(pid);
     for (const auto& server : lives_.servers()) {
       if (server->endpoint != stored->primary || !server->IsUp() || !server->server) continue;
+      // First what became of the last run, then the next.
       for (const VerifyAction action : {VerifyAction::kQuery, VerifyAction::kStart})
         server->server->Handle(
             {.header = {.name = kRpcVerifyReplicas},

@@ -88,6 +88,7 @@ void SimCluster::CreateTable(ProbeClient& admin, const StrandPtr& strand, Worklo
   request.options.app_type = "pegasus";
   request.options.is_stateful = true;
   ErrorCode last = ErrorCode::kUnknown;
+  // The meta server may still be loading, or too few servers alive.
   for (int attempt = 0; attempt < 30 && last != ErrorCode::kOk; ++attempt) {
     bool answered = false;
     strand->Post([&] {

@@ -33,6 +33,7 @@ SimClusterOptions SimClusterOptions::OlderCopyPutBack(uint64_t seed) {
   SimClusterOptions options = Swarm(seed);
   // What makes new configurations. A table that the copy does not know would be lost with it.
   options.faults.kinds = {Fault::kCrashOne, Fault::kRestart, Fault::kPause, Fault::kCutFromMeta};
+  // Short, so that there are calm moments in which the copy can be put back.
   options.faults.length_max = std::min(options.faults.length_max, absl::Seconds(8));
   options.faults.interval_max = options.faults.interval_min + absl::Seconds(8);
   options.faults.balancer = FaultMix::Balancer::kOff;

@@ -18,6 +18,7 @@ void Troubles::LastFor(absl::Duration length, absl::AnyInvocable<void()> end) {
 }
 
 bool Troubles::AreTooMany() const {
+  // More at once and hardly anything would be acknowledged: the run would prove little.
   constexpr int64_t kTroublesMax = 3;
   return lasting_ >= kTroublesMax;
 }
