@@ -54,7 +54,8 @@ std::string Quoted(std::string_view text) {
   return out + "\"";
 }
 
-// The fields of one Thrift-JSON struct: {"<id>":{"<type>":<value>}, …}.
+// The fields of one Thrift-JSON struct: {"<id>":{"<type>":<value>}, …}. The first error stays in
+// status(); what was read is not used then.
 class FieldReader {
  public:
   explicit FieldReader(const rapidjson::Value& fields) : fields_(fields) {}
@@ -93,6 +94,7 @@ class FieldReader {
   void Map(const char* id, std::map<std::string, std::string>* to) {
     const rapidjson::Value* value = Find(id, "map");
     if (value == nullptr) return;
+    // A map is ["<key type>","<value type>",<size>,{…}]. The object alone counts, not the size.
     if (!value->IsArray() || value->Size() != 4 || !(*value)[3].IsObject())
       return Fail(absl::StrCat("field ", id, " is no map"));
     for (const auto& entry : (*value)[3].GetObject()) {
@@ -114,6 +116,7 @@ class FieldReader {
 }  // namespace
 
 std::string EncodeAppInfo(const AppInfo& info) {
+  // The only environment that is stored (see the header).
   std::string envs = "[\"str\",\"str\",0,{}]";
   if (const auto it = info.envs.find(kAllowIngestBehind); it != info.envs.end())
     envs = absl::StrCat("[\"str\",\"str\",1,{", Quoted(it->first), ":", Quoted(it->second), "}]");
@@ -136,6 +139,8 @@ absl::StatusOr<AppInfo> DecodeAppInfo(std::string_view bytes) {
   if (!bytes.starts_with(kWrapper)) return DamagedAppInfo("wrong magic number");
   bytes.remove_prefix(kWrapper.size());
   rapidjson::Document json;
+  // Iterative, so that deep nesting in a damaged file cannot use up the stack. Bytes behind the
+  // object are ignored.
   json.Parse<rapidjson::kParseIterativeFlag | rapidjson::kParseStopWhenDoneFlag>(bytes.data(),
                                                                                  bytes.size());
   if (json.HasParseError() || !json.IsObject()) return DamagedAppInfo("not a JSON object");
@@ -164,6 +169,7 @@ absl::StatusOr<AppInfo> DecodeAppInfo(std::string_view bytes) {
   reader.Number("13", "i32", &info.init_partition_count);
   reader.Bool("14", &info.is_bulk_loading);
   RETURN_IF_ERROR(reader.status());
+  // A status that this version does not know is kept as its number, not refused.
   info.status = static_cast<AppStatus>(status);
   return info;
 }

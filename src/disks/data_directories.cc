@@ -29,8 +29,10 @@ bool MustRefuse(const absl::Status& status) {
   }
 }
 
-// One data directory at the start.
+// What one data directory shows at the start. A job on a disk that hangs may outlive Open, so each
+// Sight is shared with its job.
 struct Sight {
+  // Claims, then lists, then checks where the logs lie; the first failure ends it.
   void Take(const ServerDisks& disks, Endpoint self, size_t i) {
     FileSystem& files = disks.env.files();
     const std::string& path = disks.layout.data_directories[i].path;
@@ -56,7 +58,8 @@ struct Sight {
   absl::Status placed;
 };
 
-// Not where this version has opened it and noted that no shared log has anything of it.
+// Whether an older version's shared log may hold mutations of this replica. It does not once this
+// version has opened the replica and noted offset 0.
 bool MayNeedSharedLog(const ServerDisks& disks, const FoundReplica& replica) {
   FileSystem& files = disks.env.files();
   const LogPlace place = LogPlaceOf(disks.layout.log_home_directory, replica.path);
@@ -67,6 +70,7 @@ bool MayNeedSharedLog(const ServerDisks& disks, const FoundReplica& replica) {
 }  // namespace
 
 absl::Status DataDirectories::CheckNames() const {
+  // The log home counts too: a replica's log folder there would be its data directory.
   std::set<std::string> tags = {kLogHomeTag}, paths = {disks_->layout.log_home_directory};
   for (const DataDirectory& directory : disks_->layout.data_directories)
     if (!tags.insert(directory.tag).second || !paths.insert(directory.path).second)
@@ -86,8 +90,6 @@ void DataDirectories::MarkUnreadable(size_t index, const absl::Status& status) {
   unreadable_tags_.push_back(directory.tag);
 }
 
-// Runs a job for each disk that is asked, all at once where that can be had; false: it hangs, or
-// was not asked. A job that hangs may end later.
 std::vector<bool> DataDirectories::AskDisks(
     const std::vector<bool>& asked,
     const std::function<std::function<void()>(size_t)>& job_of) const {
@@ -98,6 +100,7 @@ std::vector<bool> DataDirectories::AskDisks(
     for (const auto& job : jobs) job();
     return asked;
   }
+  // A disk that hangs keeps its job, which may finish after Open has given up on it.
   const std::vector<bool> done = disks_->layout.ask_disks(std::move(jobs));
   std::vector<bool> answered = asked;
   size_t job = 0;
@@ -108,6 +111,7 @@ std::vector<bool> DataDirectories::AskDisks(
 
 void DataDirectories::LookAtAll(std::vector<bool>* asked) {
   const auto& directories = disks_->layout.data_directories;
+  // Shared with the jobs: one that hangs may still write into its look later.
   std::vector<std::shared_ptr<DirectoryLook>> looks;
   for (const DataDirectory& directory : directories)
     looks.push_back(std::make_shared<DirectoryLook>(DirectoryLook{.path = directory.path}));
@@ -119,6 +123,8 @@ void DataDirectories::LookAtAll(std::vector<bool>* asked) {
   });
   for (size_t i = 0; i < directories.size(); ++i) {
     looks_.push_back(answered[i] ? *looks[i] : DirectoryLook{.path = directories[i].path});
+    // All replicas count as not loaded until Open takes them. So one on a disk that hangs is not
+    // mistaken for one that does not exist.
     not_loaded_.unloaded.insert(looks_[i].replicas.begin(), looks_[i].replicas.end());
     not_loaded_.set_aside.insert(looks_[i].set_aside.begin(), looks_[i].set_aside.end());
     if (answered[i]) continue;
@@ -131,6 +137,8 @@ void DataDirectories::LookAtAll(std::vector<bool>* asked) {
 absl::Status DataDirectories::RefuseUnmounted(std::vector<bool>* asked) {
   std::vector<std::string> shared_logs;
   for (const std::string& directory : disks_->layout.shared_log_directories)
+    // Only directories that answer are searched, so that a disk that hangs cannot hold up the
+    // start.
     if (!IsOutOfReach(directory)) shared_logs.push_back(directory);
   ASSIGN_OR_RETURN(const std::string shared_log, FindSharedLog(disks_->env.files(), shared_logs));
   const auto& accepted = disks_->layout.new_data_directories;
@@ -143,6 +151,8 @@ absl::Status DataDirectories::RefuseUnmounted(std::vector<bool>* asked) {
         << ", which is in use by now: remove it, so that a disk that is not mounted is noticed";
     if (is_accepted || !looks_[i].is_blank) continue;
     const std::string why = WhyNotNew(looks_[i], looks_, shared_log);
+    // A blank directory between ones in use is most likely an empty mount point. To fill it would
+    // hide the data below the mount, and use up the root disk.
     if (why.empty()) continue;
     (*asked)[i] = false;
     MarkUnreadable(i, absl::FailedPreconditionError(absl::StrCat(
@@ -152,8 +162,8 @@ absl::Status DataDirectories::RefuseUnmounted(std::vector<bool>* asked) {
   return absl::OkStatus();
 }
 
-// All that are configured, those that were refused or could not be read included: what was not
-// there once is no new one at the next start.
+// All configured directories are recorded, also those that were refused or could not be read.
+// Otherwise a directory that is missing once would count as new at the next start.
 void DataDirectories::Remember() const {
   std::set<std::string> all;
   for (const DirectoryLook& look : looks_) all.insert(look.path);
@@ -166,9 +176,13 @@ void DataDirectories::Remember() const {
   });
 }
 
+// Three rounds over the disks, each at all of them at once: look (read only), refuse directories
+// that may not be mounted, then claim and list. After that the results are judged one by one:
+// whatever the operator must correct ends the start; a broken disk is only left out.
 absl::StatusOr<std::vector<FoundReplica>> DataDirectories::Open() {
   RETURN_IF_ERROR(CheckNames());
   if (const std::string& home = disks_->layout.log_home_directory; !home.empty()) {
+    // Without its log home the server can open no replica, so this claim is never left out.
     ASSIGN_OR_RETURN(home_claim_, DataDirectoryClaim::Claim(disks_->env.files(), home, self_));
   }
   std::vector<bool> asked;
@@ -195,6 +209,8 @@ absl::StatusOr<std::vector<FoundReplica>> DataDirectories::Open() {
     }
     Sight& sight = *sights[i];
     if (!sight.status.ok()) {
+      // A claim that succeeded makes the error one of the listing: then the disk is to blame, not
+      // the configuration.
       if (MustRefuse(sight.status) && sight.claim == nullptr) return sight.status;
       // A want of descriptors or memory passes, and so do files of another user's: what lies there
       // is not to be replaced. A full disk may have no room for the lock; the others can do without
@@ -211,6 +227,7 @@ absl::StatusOr<std::vector<FoundReplica>> DataDirectories::Open() {
       LOG(WARNING) << "not loaded: " << one.path << ": " << one.why;
       ignored_.push_back(std::move(one.path));
     }
+    // What was listed is loaded, and so no longer counts as missing.
     for (FoundReplica& replica : sight.found) {
       not_loaded_.unloaded.erase(replica.pid);
       found.push_back(std::move(replica));
@@ -220,6 +237,7 @@ absl::StatusOr<std::vector<FoundReplica>> DataDirectories::Open() {
     return absl::FailedPreconditionError(
         absl::StrCat("no data directory can be used; the log has the reason of each, the first is ",
                      first_unreadable_));
+  // Before the check for duplicates: a replaced copy is not one.
   ASSIGN_OR_RETURN(replaced_, TakeReplaced(disks_->env.files(), &found));
   for (const FoundReplica& replica : replaced_) not_loaded_.set_aside.insert(replica.pid);
   RETURN_IF_ERROR(CheckNoDuplicates(disks_->env.files(), found));
@@ -229,6 +247,8 @@ absl::StatusOr<std::vector<FoundReplica>> DataDirectories::Open() {
 bool DataDirectories::IsOutOfReach(const std::string& path) const {
   const auto& directories = disks_->layout.data_directories;
   for (size_t i = 0; i < directories.size(); ++i)
+    // The parent: data directories are <configured path>/replica/reps, and a shared log lies beside
+    // them on the same disk.
     if (hangs_[i] && path.starts_with(ParentDirectory(directories[i].path))) return true;
   return !IsThere(disks_->env.files(), path).ok();
 }
@@ -238,7 +258,8 @@ absl::StatusOr<SharedLogCatalog> DataDirectories::FindOldSharedLog(
   FileSystem& files = disks_->env.files();
   std::vector<std::string> directories;
   for (const std::string& directory : disks_->layout.shared_log_directories) {
-    // A shared log that can't be seen may hold what a replica lacks.
+    // A shared log that can't be seen may hold mutations that a replica lacks. To start without it
+    // would lose them.
     if (!IsOutOfReach(directory)) {
       directories.push_back(directory);
       continue;
@@ -258,6 +279,7 @@ void DataDirectories::LearnDevices(const std::string& shared_log) const {
   std::vector<std::string> paths = {disks_->layout.log_home_directory, shared_log};
   for (size_t i = 0; i < claims_.size(); ++i)
     if (claims_[i] != nullptr) paths.push_back(disks_->layout.data_directories[i].path);
+  // The environment learns a path's device when it is first asked for the path's pool.
   for (const std::string& path : paths)
     if (!path.empty()) disks_->env.disk_pool(path);
 }

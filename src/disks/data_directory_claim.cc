@@ -12,6 +12,8 @@
 #include "base/status.h"
 
 namespace arion {
+// The steps of a claim go from what costs nothing to what writes: lock, encryption, owner, probe. A
+// failure on the way destroys the lock and so gives the directory up.
 namespace {
 
 constexpr char kLockName[] = ".arion-lock";
@@ -44,7 +46,7 @@ std::optional<Endpoint> ParseOwner(const std::string& content) {
   return owner;
 }
 
-// What a full disk has no room for it is told at a later start.
+// A full disk may have no room for the file. A later start writes it then.
 absl::Status WriteOwner(FileSystem& files, const std::string& path, Endpoint server) {
   absl::Status written = WriteFileDurably(files, path, OwnerLines(server));
   return absl::IsResourceExhausted(written) ? absl::OkStatus() : written;
@@ -57,7 +59,8 @@ absl::Status CheckOwner(FileSystem& files, const std::string& directory, Endpoin
   if (!content.ok() && !absl::IsDataLoss(content.status())) return content.status();
   const std::optional<Endpoint> owner = content.ok() ? ParseOwner(*content) : std::nullopt;
   if (!owner) {
-    // Not a reason to stay away: it guards against a mistake in the configuration, not the data.
+    // The file guards against a mistake in the configuration. The data are good without it, so the
+    // start goes on.
     const std::string aside = path + ".damaged";
     LOG(WARNING) << path << " is damaged: kept as " << aside << ", and written anew";
     RETURN_IF_ERROR(files.Rename(path, aside));
@@ -89,7 +92,7 @@ absl::StatusOr<std::unique_ptr<DataDirectoryClaim>> DataDirectoryClaim::Claim(
         path, " holds ", kEncryptionName,
         ": its files may be encrypted, which Arion can't read; use another directory"));
   RETURN_IF_ERROR(CheckOwner(files, path, server));
-  // Who made a replica's directory may have ended before its name was durable.
+  // The process that made a replica's directory may have ended before the name was durable.
   RETURN_IF_ERROR(Annotate(files.SyncDirectory(path), step));
   // What a full disk holds can still be served.
   if (absl::Status probed = Probe(files, path); !probed.ok() && !absl::IsResourceExhausted(probed))

@@ -28,9 +28,12 @@ class DirectoryRest {
 
   // A replica of the directory failed. `now` does not fall from call to call.
   void OnSetAside(Instant now, absl::Duration rest_max) {
+    // `times_` counts failures that came within kForgotten of the one before; the first of a new
+    // series is forgiven like the others up to kFree.
     if (times_ > 0 && now - last_ > kForgotten) times_ = 0;
     last_ = now;
     if (++times_ <= kFree) return;
+    // 20 doublings are 12 days, far above any rest_max, and keep the shift in range.
     const int doublings = std::min(times_ - kFree - 1, 20);
     until_ = now + std::min(absl::Seconds(int64_t{1} << doublings), rest_max);
   }

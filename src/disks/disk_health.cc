@@ -7,6 +7,7 @@ namespace arion {
 namespace {
 
 constexpr uint64_t kReserveShare = 100;  // one part in a hundred
+// With a bound of 0 a disk with a few free bytes would count as good again at once.
 constexpr uint64_t kGoodBytesMin = 256 << 10;
 
 }  // namespace
@@ -23,6 +24,8 @@ uint64_t DiskHealth::reserve_bytes_wanted() const {
 
 uint64_t DiskHealth::UsableBytes() const {
   const uint64_t wanted = reserve_bytes_wanted();
+  // The reserve is given up when space is short. Its bytes must come back before space counts as
+  // free, or else the reserve would be made again only to be given up.
   const uint64_t missing = wanted - std::min(wanted, reserve_bytes_);
   return space_.available_bytes - std::min(space_.available_bytes, missing);
 }
@@ -30,7 +33,7 @@ uint64_t DiskHealth::UsableBytes() const {
 uint64_t DiskHealth::ReserveGrowth() const {
   const uint64_t wanted = reserve_bytes_wanted();
   if (!has_space_ || reserve_bytes_ >= wanted) return 0;
-  // Not what would bring the disk near its bound.
+  // The reserve must not bring the disk near its bound: twice the bound stays free beside it.
   return UsableBytes() >= 2 * available_bytes_min() + wanted ? wanted - reserve_bytes_ : 0;
 }
 
@@ -44,7 +47,8 @@ void DiskHealth::OnSpace(FileSystem::Space space) {
   const uint64_t bound = available_bytes_min();
   if (UsableBytes() < bound) return OnNoSpace();
   if (has_space_) return;
-  // Above the bound by some margin, so that the state does not change with every file.
+  // A margin above the bound, so that the state does not change with every file. While a log waits
+  // for space the disk is not good, whatever the file system reports.
   if (logs_waiting_ > 0 || UsableBytes() < std::max(bound + bound / 4, kGoodBytesMin)) {
     good_sightings_ = 0;
     return;
@@ -61,6 +65,8 @@ void DiskHealth::OnSecond(Instant now, const Histogram::Snapshot& answers, int64
     if (late_seconds_++ == 0 && !is_slow_) slow_since_ = now;
     if (is_slow_ || late_seconds_ < kSlowSeconds) return;
     is_slow_ = true;
+    // Slow again so soon: the disk was judged calm too early, so it must show twice as many good
+    // seconds this time.
     const bool is_relapse = calm_since_ > Instant(0) && now - calm_since_ < kRelapse;
     calm_seconds_ = is_relapse ? std::min(2 * calm_seconds_, kCalmSecondsMax) : kCalmSeconds;
     return;

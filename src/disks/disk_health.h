@@ -1,5 +1,5 @@
-// DiskHealth: what one disk can be trusted with, judged from what is seen of it. Pure: events and
-// time in, state out.
+// DiskHealth: whether one disk takes new writes, has failed, or is slow. Pure: events and time in,
+// state out.
 //
 // Shapes    NORMAL becomes SPACE_INSUFFICIENT at once when a write met "no space", when a log's
 //           write waits, or when the usable space falls under the bound. It becomes NORMAL again

@@ -20,6 +20,7 @@ namespace arion {
 // DiskWatch::Snapshot fills the part about health and space; the server adds the counts of
 // replicas' directories and of copies.
 struct DiskSnapshot {
+  // The directory's tag; the log home has one of its own.
   std::string tag;
   std::string path;
   DiskStatus state = DiskStatus::kNormal;

@@ -25,11 +25,13 @@ int64_t Signed(uint64_t bytes) {
 
 }  // namespace
 
+// One look at a disk: its space, and the size of the reserve file (or why it could not be kept).
 struct DiskWatch::Sight {
   absl::StatusOr<FileSystem::Space> space;
   absl::StatusOr<uint64_t> reserve;
 };
 
+// One disk of the watch. Replicas' strands read `has_space` at each write, without the lock.
 struct DiskWatch::Disk {
   Disk(Environment& env, const DiskHealthOptions& options, const DataDirectory& directory)
       : directory(directory), reserve(env.files(), directory.path), health(options) {}
@@ -54,6 +56,8 @@ struct DiskWatch::Disk {
   bool said_full ABSL_GUARDED_BY(mutex) = false;
 };
 
+// The handle that LogWaits returns. A wait ends with its object, so a log that is destroyed while
+// it waits is not counted for ever.
 class DiskWatch::LogWait {
  public:
   LogWait(std::shared_ptr<DiskWatch> watch, size_t disk) : watch_(std::move(watch)), disk_(disk) {}
@@ -83,6 +87,7 @@ void DiskWatch::Start(const std::vector<bool>& is_readable) {
       disk.flushes.store(FlushesOf(disk.directory.path), std::memory_order_release);
     } else {
       const MutexLock lock(disk.mutex);
+      // A directory that can't be read is IO_ERROR from the start: no replica is placed on it.
       disk.health.OnIoError();
     }
   }
@@ -95,6 +100,7 @@ void DiskWatch::Start(const std::vector<bool>& is_readable) {
 }
 
 FlushWatch* DiskWatch::FlushesOf(const std::string& directory) {
+  // Directories on one device share its watch: the device's figures can't be told apart.
   LogDevice& device = env_.log_device(directory);
   for (const auto& flushes : flushes_)
     if (&flushes->device() == &device) return flushes.get();
@@ -110,6 +116,7 @@ void DiskWatch::Stop() {
 }
 
 void DiskWatch::Tick() {
+  // Weak, so that a timer that is armed does not keep the watch alive.
   timer_ = strand_->PostAfter(kPeriod, [self = weak_from_this()] {
     const auto watch = self.lock();
     if (watch == nullptr || watch->is_stopped_) return;
@@ -123,11 +130,13 @@ void DiskWatch::Tick() {
   });
 }
 
-// One job at a time: what the disk has, and its reserve made, kept or given up.
+// A look is skipped while one is under way, so a disk that hangs occupies one thread of its pool
+// only.
 void DiskWatch::LookAt(size_t index) {
   Disk& disk = *disks_[index];
   if (disk.is_looking || is_stopped_) return;
   disk.is_looking = true;
+  // Taken before the job starts: a wish that arrives while it runs causes another look at its end.
   const bool gives_up = std::exchange(disk.gives_up_reserve, false);
   uint64_t growth = 0;
   if (!gives_up && disk.keeps_reserve) {
@@ -146,6 +155,8 @@ void DiskWatch::LookAt(size_t index) {
 void DiskWatch::OnSeen(size_t index, const Sight& sight) {
   Disk& disk = *disks_[index];
   disk.is_looking = false;
+  // A want of space, descriptors or memory passes. Any other error of the reserve file is lasting,
+  // and the disk does without a reserve from then on.
   const bool may_pass = absl::IsResourceExhausted(sight.reserve.status());
   const bool is_overtaken = may_pass && WantOf(sight.reserve.status()) == Want::kSpace;
   if (!sight.reserve.ok() && !may_pass && std::exchange(disk.keeps_reserve, false))
@@ -165,10 +176,12 @@ void DiskWatch::OnSeen(size_t index, const Sight& sight) {
   }
   SayStateOf(disk);
   if (is_overtaken) disk.gives_up_reserve = true;
+  // A wish to give the reserve up came in the meantime, and space may be needed at once.
   if (disk.gives_up_reserve) LookAt(index);
 }
 
 void DiskWatch::SayStateOf(Disk& disk) {
+  // Publishing and comparing under one lock: two callers can't report in the wrong order.
   const MutexLock lock(disk.mutex);
   const bool is_full = !disk.health.has_space();
   disk.has_space.store(!is_full, std::memory_order_release);
@@ -224,6 +237,7 @@ std::vector<std::string> DiskWatch::SlowTags() const {
 std::vector<DiskReport> DiskWatch::Reports() const {
   std::vector<DiskReport> reports;
   for (const auto& disk : disks_) {
+    // No watch means that the directory can't be read: nothing is known of its space.
     if (disk->flushes.load(std::memory_order_acquire) == nullptr) continue;
     const MutexLock lock(disk->mutex);
     DiskReport& report = reports.emplace_back(
@@ -247,6 +261,7 @@ DiskStatus DiskWatch::StateOf(size_t disk) const {
 }
 
 DiskStatus DiskWatch::StateForPeers(size_t disk) const {
+  // A peer has to know that writes would be refused; that the disk failed is of less use to it.
   return HasSpace(disk) ? StateOf(disk) : DiskStatus::kSpaceInsufficient;
 }
 
@@ -296,6 +311,7 @@ void DiskWatch::OnNoSpace(size_t index, const absl::Status& why) {
 }
 
 void DiskWatch::GiveUpReserve(size_t index) {
+  // On the strand, which owns `gives_up_reserve`; callers are on their replicas' strands.
   strand_->Post([self = weak_from_this(), index] {
     const auto watch = self.lock();
     if (watch == nullptr) return;
@@ -306,6 +322,7 @@ void DiskWatch::GiveUpReserve(size_t index) {
 
 void DiskWatch::OnIoError(size_t index, const std::string& why) {
   Disk& disk = *disks_[index];
+  // A failed disk stays open for its healthy replicas: each meets the failure by itself.
   const MutexLock lock(disk.mutex);
   const bool is_first = disk.health.io_errors() == 0;
   disk.health.OnIoError();
@@ -320,6 +337,7 @@ std::shared_ptr<void> DiskWatch::LogWaits(size_t index, const absl::Status& why)
   const Want want = WantOf(why);
   {
     const MutexLock lock(disk.mutex);
+    // The first reason stands, unless space is lacking, too: that is what the operator can mend.
     if (disk.health.has_space() || want == Want::kSpace) disk.lacks = want;
     disk.health.OnLogWaits();
   }
@@ -330,6 +348,7 @@ std::shared_ptr<void> DiskWatch::LogWaits(size_t index, const absl::Status& why)
 }
 
 void DiskWatch::OnLogGoesOn(size_t index) {
+  // has_space stays false until looks show free space again (DiskHealth::OnSpace).
   const MutexLock lock(disks_[index]->mutex);
   disks_[index]->health.OnLogGoesOn();
 }

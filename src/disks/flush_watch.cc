@@ -11,6 +11,7 @@ namespace arion {
 namespace {
 
 constexpr char kFlushProbeName[] = ".arion-flush-probe";
+// The smallest direct write.
 constexpr size_t kProbeBytes = AlignedBuffer::kAlignment;
 
 absl::StatusOr<std::shared_ptr<LogFile>> MakeProbeFile(LogDevice& device, const std::string& path) {
@@ -27,6 +28,7 @@ FlushWatch::FlushWatch(LogDevice& device, DiskPool& pool, StrandPtr strand,
       pool_(pool),
       strand_(std::move(strand)),
       path_(JoinPath(directory, kFlushProbeName)),
+      // A device that was in use before has totals already; only the difference counts.
       flushes_before_(device.stats().sync_nanos.Read()),
       writes_before_(device.stats().append_nanos.Read()) {}
 
@@ -62,6 +64,7 @@ void FlushWatch::MakeFile() {
   pool_.Submit([self = shared_from_this()] {
     self->strand_->Post([self, file = MakeProbeFile(self->device_, self->path_)] {
       self->is_making_file_ = false;
+      // No space, maybe. OnSecond asks again a second later.
       if (file.ok()) self->file_ = *file;  // else, with no space maybe, in a second
     });
   });
@@ -69,6 +72,7 @@ void FlushWatch::MakeFile() {
 
 void FlushWatch::Probe() {
   is_probing_ = true;
+  // `done` runs on the strand, so it can't overlap with OnSecond.
   AlignedBuffer zeros;
   zeros.Resize(kProbeBytes);
   device_.Write({.file = file_,

@@ -15,6 +15,7 @@
 namespace arion {
 namespace {
 
+// An age is by wall clocks, which jump; this long by the process's own clock guards against that.
 constexpr absl::Duration kSeenMin = absl::Hours(1);
 constexpr absl::Duration kKeptWhereRoomIsShort = absl::Minutes(10);
 // Removed in slices, so that a large directory takes neither the pool nor the disk for long.
@@ -22,12 +23,14 @@ constexpr int kFilesPerSlice = 32;
 constexpr uint64_t kBytesPerSlice = 256 << 20;
 constexpr absl::Duration kPause = absl::Milliseconds(200);
 
+// What one slice may still remove. A file larger than the bytes left is removed all the same.
 struct Budget {
   int files = kFilesPerSlice;
   uint64_t bytes = kBytesPerSlice;
 };
 
-// True when all of it is gone.
+// Depth first, because a directory can only be removed when it is empty. True when all of it is
+// gone. What is gone already is no error: a removal may be a repeated one.
 absl::StatusOr<bool> RemoveSome(FileSystem& files, const std::string& path, Budget* budget) {
   const absl::StatusOr<FileStatus> status = files.Stat(path);
   if (absl::IsNotFound(status.status())) return true;
@@ -101,7 +104,7 @@ absl::StatusOr<std::vector<std::string>> ListTwoLevels(FileSystem& files, const 
   const size_t n = names.size();
   for (size_t i = 0; i < n; ++i) {
     if (!ParseReplicaDirectoryName(names[i])) continue;
-    // One that went meanwhile, or is no directory, has nothing.
+    // A directory that went away meanwhile, or an entry that is none, has nothing inside.
     const auto inside = files.List(JoinPath(path, names[i]));
     if (!inside.ok()) continue;
     for (const std::string& name : *inside) names.push_back(JoinPath(names[i], name));
@@ -122,6 +125,7 @@ std::optional<GarbageName> ParseGarbageName(std::string_view name) {
     garbage.kind = GarbageKind::kUnneeded;
   else if (!name.ends_with(".err"))
     return std::nullopt;
+  // Both suffixes have four characters.
   name.remove_suffix(4);
   garbage.set_aside_us = TakeMicros(&name);
   if (!garbage.set_aside_us || !ParseReplicaDirectoryName(name)) return std::nullopt;
@@ -151,6 +155,8 @@ void GarbageCollector::Stop() {
 }
 
 absl::Duration GarbageCollector::KeepOf(GarbageKind kind, bool is_room_short) const {
+  // Of all kinds only this one gives way when room is short: a failed or discarded copy may be the
+  // last one of its data.
   if (kind == GarbageKind::kUnneeded && is_room_short)
     return std::min(options_.keep_unneeded, kKeptWhereRoomIsShort);
   switch (kind) {
@@ -179,6 +185,8 @@ void GarbageCollector::Look() {
 
 void GarbageCollector::LookAt(size_t index) {
   const Place& place = places_[index];
+  // On a failed disk each look would fail, and a removal could destroy what a person might still
+  // save.
   if (!place.is_readable || disks_->watch->StateOf(index) == DiskStatus::kIoError) return;
   disks_->env.disk_pool(place.path).Submit([self = shared_from_this(), index, path = place.path] {
     const auto list = [&]() -> absl::StatusOr<std::vector<Entry>> {
@@ -189,6 +197,7 @@ void GarbageCollector::LookAt(size_t index) {
         const std::optional<GarbageName> garbage = ParseGarbageName(name);
         if (!garbage) continue;
         const absl::StatusOr<FileStatus> status = files.Stat(JoinPath(path, name));
+        // Only directories are set aside under such names. A file of that name is somebody else's.
         if (!status.ok() || !status->is_directory) continue;
         entries.push_back(
             {.name = name,
@@ -216,6 +225,7 @@ void GarbageCollector::OnListed(size_t index, const absl::StatusOr<std::vector<E
   const bool is_room_short = IsRoomShort(disks_->watch->Snapshot()[index]);
   const absl::Time wall = absl::FromUnixMicros(wall_micros.value_or(0));
   Count count;
+  // Built anew from the list, so that names which are gone are forgotten.
   std::map<std::string, Instant> seen;
   for (const Entry& entry : *listed) {
     CountOf(entry.kind, &count) += 1;
@@ -245,6 +255,7 @@ std::vector<GarbageCollector::Count> GarbageCollector::Counts() const {
 
 void GarbageCollector::RemoveNext(size_t index) {
   Place& place = places_[index];
+  // A place removes one directory at a time. Its next look, or the end of a removal, goes on here.
   place.is_removing = !place.due.empty();
   if (place.due.empty()) return;
   const std::string path = JoinPath(place.path, *place.due.begin());
@@ -258,9 +269,12 @@ void GarbageCollector::RemoveSlice(size_t index, std::string path) {
     FileSystem& files = self->disks_->env.files();
     Budget budget;
     absl::StatusOr<bool> is_gone = RemoveSome(files, path, &budget);
+    // The name must be gone durably before the removal counts as done.
     if (is_gone.ok() && *is_gone)
       if (const absl::Status synced = files.SyncDirectory(ParentDirectory(path)); !synced.ok())
         is_gone = synced;
+    // The pause before each next slice leaves the disk to clients; it is also the pause between two
+    // directories.
     self->strand_->PostAfter(kPause, [self, index, path, is_gone] {
       if (self->is_stopped_) return;
       LOG_IF(WARNING, !is_gone.ok()) << "remove " << path << ": " << is_gone.status();

@@ -82,6 +82,7 @@ class GarbageCollector : public std::enable_shared_from_this<GarbageCollector> {
   std::vector<Count> Counts() const;
 
  private:
+  // What one look found in a place.
   struct Entry {
     // Relative to the place.
     std::string name;
@@ -89,6 +90,7 @@ class GarbageCollector : public std::enable_shared_from_this<GarbageCollector> {
     // Microseconds since 1970 from which its age counts.
     int64_t since_us = 0;
   };
+  // A data directory or the log home, with what is being removed there.
   struct Place {
     std::string path;
     bool is_readable = false;

@@ -38,6 +38,7 @@ absl::StatusOr<InitInfo> DecodeInitInfo(std::string_view bytes) {
   rapidjson::Document json;
   json.Parse<rapidjson::kParseIterativeFlag>(bytes.data(), bytes.size());
   if (json.HasParseError() || !json.IsObject()) return DamagedInitInfo("not a JSON object");
+  // Four keys and no map: the file is read for each replica at a start.
   bool is_learner = false;
   std::array<Key, 4> keys{{{"init_ballot"},
                            {"init_durable_decree"},
@@ -57,6 +58,8 @@ absl::StatusOr<InitInfo> DecodeInitInfo(std::string_view bytes) {
       is_learner = member.value.IsInt64() && member.value.GetInt64() != 0;
     has_unknown = has_unknown || !known;
   }
+  // A missing key beside unknown ones may be a damaged name, so 0 would be a guess. A file with
+  // fewer keys and no others is an older version's.
   for (const Key& key : keys)
     if (!key.present && has_unknown)
       return DamagedInitInfo(absl::StrCat(key.name, " is missing beside unknown keys"));
@@ -76,8 +79,8 @@ absl::StatusOr<InitInfo> LoadInitInfo(FileSystem& files, const std::string& repl
 absl::Status StoreInitInfo(FileSystem& files, const std::string& replica_directory,
                            const InitInfo& info) {
   const std::string path = JoinPath(replica_directory, kInitInfoName);
-  // Each change of a configuration waits for this: a new file and its name cost a file system's
-  // journal two commits, a sector that is there already costs one flush.
+  // A new file and its name cost the file system's journal two commits. Rewriting a sector that is
+  // there already costs one flush. Each change of a configuration waits for this.
   std::string bytes = EncodeInitInfo(info);
   CHECK_LE(bytes.size(), kSectorBytes);
   bytes.resize(kSectorBytes, ' ');
@@ -85,6 +88,7 @@ absl::Status StoreInitInfo(FileSystem& files, const std::string& replica_directo
   // An older version's file, or none: only a whole sector can be written in place.
   if (!found.ok() || found->is_symlink || found->size != kSectorBytes)
     return WriteFileDurably(files, path, bytes);
+  // In place: the device writes a sector wholly or not at all, so no temporary file is needed.
   ASSIGN_OR_RETURN(auto file, files.OpenForWrite(path, FileSystem::CreateMode::kOpenExisting));
   RETURN_IF_ERROR(file->WriteAt(0, bytes));
   RETURN_IF_ERROR(file->Sync());

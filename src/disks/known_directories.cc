@@ -14,10 +14,11 @@ namespace {
 
 constexpr char kListName[] = ".arion-directories";
 
-// Whose directory was set aside under this name.
+// The partition whose directory was set aside under this name.
 std::optional<PartitionId> SetAsideReplica(std::string_view name) {
   const std::optional<GarbageName> garbage = ParseGarbageName(name);
   if (!garbage || !garbage->set_aside_us) return std::nullopt;
+  // .err or .gar.
   name.remove_suffix(4);
   const auto replica = ParseReplicaDirectoryName(name.substr(0, name.rfind('.')));
   return replica ? std::optional(replica->pid) : std::nullopt;
@@ -39,6 +40,7 @@ absl::StatusOr<DirectoryLook> LookAtDirectory(FileSystem& files, const std::stri
       ASSIGN_OR_RETURN(const std::string lines, ReadFile(files, JoinPath(path, name)));
       look.known = absl::StrSplit(lines, '\n', absl::SkipEmpty());
     } else if (name != kDataDirectoryOwnerName) {
+      // Other names do not make it a directory in use: a fresh file system has lost+found.
       continue;
     }
     look.is_blank = false;
@@ -48,6 +50,8 @@ absl::StatusOr<DirectoryLook> LookAtDirectory(FileSystem& files, const std::stri
 
 std::string WhyNotNew(const DirectoryLook& blank, absl::Span<const DirectoryLook> others,
                       const std::string& shared_log) {
+  // An empty directory is accepted if every directory in use wrote its list and none names it.
+  // Where none wrote one, the server is new, unless an older version's shared log shows otherwise.
   bool all_remember = true, some_remember = false;
   for (const DirectoryLook& other : others) {
     // An empty directory remembers nothing.

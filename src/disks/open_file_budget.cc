@@ -24,9 +24,11 @@ constexpr int64_t kFilesPerReplicaMin = 5;
 constexpr int64_t kToStart = 128;
 constexpr absl::Duration kShortFor = absl::Seconds(30);  // after the limit was met last
 
+// The sixteenth is for what grows with the limit: large servers have more of everything.
 int64_t ServerFiles(int64_t limit) { return std::max(kServerFiles, limit / 16); }
 
 int64_t ReplicasMax(int64_t limit) {
+  // A quarter of the limit is reserved for connections.
   const int64_t left = limit - ServerFiles(limit) - limit / 4;
   return std::max<int64_t>(0, left / (kFilesPerReplica + kTablesMin));
 }
@@ -35,6 +37,7 @@ int64_t ReplicasMax(int64_t limit) {
 
 OpenFileShares ShareOpenFiles(int64_t limit, int64_t replicas) {
   OpenFileShares shares{.limit = limit, .replicas_max = ReplicasMax(limit)};
+  // At least 64 share, so that tables need not give files back with each of the first replicas.
   const int64_t by =
       std::max({replicas, std::min(kReplicasAtLeast, shares.replicas_max), int64_t{1}});
   shares.has_spares = replicas <= shares.replicas_max;
@@ -42,9 +45,12 @@ OpenFileShares ShareOpenFiles(int64_t limit, int64_t replicas) {
   // Where there are more replicas than that, connections get what they leave.
   const int64_t left =
       kConnectionsMin + std::max(limit - kServerFilesMin - by * kFilesPerReplicaMin, int64_t{0});
+  // Connections get nine sixteenths of the rest, unless tables would then have less than their
+  // least; a quarter of the limit in any case, as long as the files last.
   shares.connections = std::max(std::min(rest / 16 * 9, rest - by * kTablesMin), limit / 4);
   shares.connections = std::min(shares.connections, left);
   const int64_t tables = std::max(kTablesMin, (rest - shares.connections) / by) + kCountedMore;
+  // Rounded down to a power of two, so that engines do not get another limit with each new replica.
   if (tables < kTablesEnough)
     shares.tables_per_engine = static_cast<int>(std::max<uint64_t>(
         std::bit_floor(static_cast<uint64_t>(tables)), kTablesMin + kCountedMore));
@@ -58,6 +64,7 @@ int64_t OpenFilesToStart(int64_t replicas) {
 OpenFileBudget::OpenFileBudget(Look look, int64_t found)
     : look_(std::move(look)), found_(found), replicas_(found) {
   const MutexLock lock(mutex_);
+  // Look before anybody asks: shares() is valid from the start.
   limit_ = look_().limit;
   shares_ = SharesNow();
 }
@@ -89,17 +96,19 @@ bool OpenFileBudget::OnSecond(Instant now) {
   const bool was_short = std::exchange(is_short_, is_short);
   OpenFileShares next = SharesNow();
   if (is_short) {
-    // As if there were as many replicas as files: the least there is.
+    // The shares of as many replicas as there are files: the least that each user can get.
     next.tables_per_engine = ShareOpenFiles(limit_, limit_).tables_per_engine;
     next.has_spares = false;
   }
-  // Engines that grow get more once it is much more.
+  // Upwards only in steps of a factor of two, so that a few replicas more or less change nothing.
+  // Downwards at once: files are lacking then.
   if (!was_short && next.limit == shares_.limit &&
       next.tables_per_engine > shares_.tables_per_engine &&
       next.tables_per_engine < 2 * shares_.tables_per_engine)
     next.tables_per_engine = shares_.tables_per_engine;
   const bool is_other = next != shares_;
   shares_ = next;
+  // While files are short, no replica is added, whatever the limit would allow.
   const int64_t max = is_short ? std::min(replicas_, next.replicas_max) : next.replicas_max;
   const bool tells = max != std::exchange(told_max_, max);
   const int64_t replicas = replicas_;

@@ -1,5 +1,6 @@
-// OpenFileBudget: how many replicas the process's limit of open files carries, and how what they
-// leave is shared. Drawn up anew as replicas come and go, and as the limit changes.
+// OpenFileBudget: how many replicas the process's limit of open files allows, and how the rest of
+// the files is shared between tables and connections. It computes the shares anew as replicas come
+// and go, and as the limit changes.
 //
 // Shapes    A replica has kFilesPerReplica files of its own: its log's file and a spare, and what
 //           its engine keeps open beside tables. Its engine's tables get kTablesMin more at least.

@@ -31,7 +31,7 @@ absl::StatusOr<std::vector<std::string>> LoadReplaced(FileSystem& files, const s
   return absl::StrSplit(*text, '\n', absl::SkipEmpty());
 }
 
-// Decimal digits only, no sign, fits int32.
+// Decimal digits only, no sign, fits int32 (engine/FORMAT.md 1.2).
 std::optional<int32_t> ParseNumber(std::string_view text) {
   int32_t number = 0;
   if (text.empty() ||
@@ -112,7 +112,8 @@ absl::StatusOr<std::vector<FoundReplica>> ScanDataDirectory(
 
 namespace {
 
-// A larger one is the newer of two copies; nullopt: it can't be told.
+// The order of two copies; the larger one is newer. A former member ranks above a learner, then the
+// ballot decides. nullopt: its state can't be read.
 using CopyAge = std::optional<std::pair<bool, Ballot>>;
 absl::StatusOr<CopyAge> AgeOf(FileSystem& files, const FoundReplica& replica) {
   const absl::StatusOr<InitInfo> info = LoadInitInfo(files, replica.path);
@@ -121,7 +122,8 @@ absl::StatusOr<CopyAge> AgeOf(FileSystem& files, const FoundReplica& replica) {
   return CopyAge(std::pair(!info->is_learner, info->ballot));
 }
 
-// The one of `copies` that replaces all others; null: none, or they name each other.
+// The one of `copies` that replaces all others. Null: there is none, or they name each other, and a
+// person has to decide.
 const FoundReplica* ReplacementAmong(absl::Span<const FoundReplica* const> copies) {
   const auto names = [](const FoundReplica& a, const FoundReplica& b) {
     return std::find(a.replaces.begin(), a.replaces.end(), b.path) != a.replaces.end();
@@ -138,6 +140,7 @@ const FoundReplica* ReplacementAmong(absl::Span<const FoundReplica* const> copie
 
 absl::StatusOr<std::vector<FoundReplica>> TakeReplaced(FileSystem& files,
                                                        std::vector<FoundReplica>* found) {
+  // First decide for all partitions, then remove: the pointers refer to *found.
   std::map<PartitionId, std::vector<const FoundReplica*>> copies_of;
   for (const FoundReplica& replica : *found) copies_of[replica.pid].push_back(&replica);
   std::set<std::string> leaving;
@@ -174,6 +177,7 @@ absl::Status ForgetReplaced(FileSystem& files, const std::string& path,
                             const std::string& replaced) {
   ASSIGN_OR_RETURN(std::vector<std::string> left, LoadReplaced(files, path));
   if (std::erase(left, replaced) == 0) return absl::OkStatus();
+  // Empty is the same as absent; the file goes, so that a start need not read it.
   if (!left.empty())
     return WriteFileDurably(files, JoinPath(path, kReplacesName), absl::StrJoin(left, "\n"));
   RETURN_IF_ERROR(files.Remove(JoinPath(path, kReplacesName)));
@@ -212,6 +216,7 @@ std::optional<size_t> ChooseDataDirectory(absl::Span<const DirectoryLoad> loads)
 absl::StatusOr<std::string> SetDirectoryAside(FileSystem& files, const Clock& clock,
                                               const std::string& path, SetAside why) {
   const std::string target =
+      // Microseconds make the name unique and carry the age (garbage_collector.h).
       absl::StrCat(path, ".", AgreedWallMicros(clock), why == SetAside::kFailed ? ".err" : ".gar");
   RETURN_IF_ERROR(files.Rename(path, target));
   RETURN_IF_ERROR(files.SyncDirectory(ParentDirectory(path)));

@@ -18,13 +18,13 @@ constexpr absl::Duration kSetAsideAgainDelay = absl::Seconds(5);
 absl::Status SetReplicaAside(const ServerDisks& disks, const std::string& path, SetAside why) {
   FileSystem& files = disks.env.files();
   const absl::Status there = files.Stat(path).status();
-  // Renamed already, and the sync failed; or somebody else took it away.
+  // Renamed at an earlier try whose sync failed; or somebody else took the directory away.
   if (absl::IsNotFound(there)) return files.SyncDirectory(ParentDirectory(path));
   RETURN_IF_ERROR(there);
   ASSIGN_OR_RETURN(const std::string target,
                    SetDirectoryAside(files, disks.env.clock(), path, why));
   LOG(WARNING) << path << " set aside as " << target;
-  // Should it not come to this, PrepareLogPlace does it for the next replica of that name.
+  // If the log could not be set aside, PrepareLogPlace does it for the next replica of that name.
   const absl::Status log = SetLogAside(files, disks.layout.log_home_directory, path, target);
   LOG_IF(ERROR, !log.ok()) << "set the log of " << path << " aside: " << log;
   return absl::OkStatus();
@@ -59,6 +59,8 @@ std::optional<ReplicaPlaces::Place> ReplicaPlaces::Choose(const std::string& nam
   const std::optional<size_t> chosen = ChooseDataDirectory(loads);
   if (!chosen) return std::nullopt;
   Place place{.data_directory = *chosen, .path = PathIn(*chosen, name)};
+  // In these places a copy of the same partition is, or may turn up when the disk is back. The new
+  // replica records them, so that a later start knows which copy counts (TakeReplaced).
   for (size_t i = 0; i < loads.size(); ++i) {
     if (i == *chosen) continue;
     std::string path = PathIn(i, name);
@@ -88,6 +90,7 @@ void ReplicaPlaces::Ignore(const std::string& path) {
 void ReplicaPlaces::Vacate(PartitionId pid, const std::string& path, SetAside why,
                            absl::AnyInvocable<void()> gone) {
   CHECK_ON_STRAND(strand_);
+  // A second call for a path that is leaving keeps the first one's `gone`.
   leaving_.try_emplace(path, Leaving{.pid = pid, .why = why, .gone = std::move(gone)});
   SetAsideInPool(path, why);
 }
@@ -119,12 +122,13 @@ void ReplicaPlaces::OnSetAside(const std::string& path, const absl::Status& stat
   CHECK(it != leaving_.end()) << path;
   Leaving& leaving = it->second;
   if (status.ok()) {
-    // The entry goes before `gone` runs: that may make a new replica at this very place.
+    // Erase the entry before `gone` runs, because `gone` may make a new replica at this very place.
     absl::AnyInvocable<void()> gone = std::move(leaving.gone);
     leaving_.erase(it);
     ignored_.erase(path);
     return gone();
   }
+  // Logged once: the retries go on for as long as the disk fails.
   LOG_IF(ERROR, !std::exchange(leaving.has_failed, true))
       << "set " << path << " aside, tried again: " << status << "; a new replica of " << leaving.pid
       << " can be made on another disk";
