@@ -6,10 +6,13 @@
 namespace arion {
 namespace {
 
+// How long after its time of day a daily compaction may still begin.
 constexpr int64_t kDailyPatienceSeconds = 3600;
 
 // What `parse` makes of a key's value; `otherwise` where it is not set, or none.
 template <class T, class Parse>
+// Default and malformed value are the same on purpose: a replica cannot refuse its table's
+// settings.
 T Take(const std::map<std::string, std::string>& envs, const char* key, T otherwise, Parse parse) {
   const auto it = envs.find(key);
   if (it == envs.end()) return otherwise;
@@ -46,12 +49,17 @@ std::optional<Engine::CompactionTerms> DueCompaction(const CompactionWishes& wis
                                                      int64_t last_ended_ms, int64_t now_seconds,
                                                      int64_t midnight_seconds) {
   if (wishes.is_disabled) return std::nullopt;
+  // The last end must lie before the trigger, so one trigger starts one compaction, also after a
+  // restart of the server.
   const auto is_due = [&](int64_t trigger_seconds) {
     return now_seconds >= trigger_seconds && last_ended_ms / 1000 < trigger_seconds;
   };
+  // `once` goes first: an operator asked for it by name.
   if (wishes.once_seconds > 0 && is_due(wishes.once_seconds)) return wishes.once;
   for (const int minutes : wishes.daily_minutes) {
     const int64_t trigger = midnight_seconds + int64_t{60} * minutes;
+    // Past the hour the day's trigger is missed. Otherwise a value that is set in the afternoon for
+    // 3:00 would start a compaction at once.
     if (is_due(trigger) && now_seconds < trigger + kDailyPatienceSeconds) return wishes.daily;
   }
   return std::nullopt;

@@ -22,6 +22,7 @@ absl::Status Malformed(const Mutation& mutation) {
       absl::StrCat("decree ", mutation.decree.value(), " holds a key shorter than it declares"));
 }
 
+// The codes are in this order: puts and removes only, which need no record to be decided.
 bool MayBeDuplicated(WriteCode code) {
   return code >= WriteCode::kPut && code <= WriteCode::kMultiRemove;
 }
@@ -45,6 +46,8 @@ uint32_t ExpirySecondsOf(const Mutation& mutation) {
 absl::StatusOr<MutationOperations> MutationOperations::Decode(const Mutation& mutation,
                                                               const Engine& engine, ReadTier tier) {
   MutationOperations decoded;
+  // All of kept_ first, then ops_, which points into it: a vector that grows would move the bytes.
+  // A DUPLICATE or MULTI_PUT may hold more changes than there are updates.
   decoded.kept_.reserve(mutation.updates.size());
   for (const Update& update : mutation.updates)
     RETURN_IF_ERROR(decoded.Take(mutation, update, engine, tier));
@@ -67,6 +70,7 @@ void MutationOperations::Add(WriteOp::Kind kind, UpdateRequest request) {
 absl::Status MutationOperations::Take(const Mutation& mutation, const Update& update,
                                       const Engine& engine, ReadTier tier) {
   switch (update.code) {
+    // A mutation without a change, as a new primary prepares to fill a hole.
     case WriteCode::kEmpty:
       return absl::OkStatus();
     case WriteCode::kPut: {
@@ -83,6 +87,7 @@ absl::Status MutationOperations::Take(const Mutation& mutation, const Update& up
     }
     case WriteCode::kMultiPut: {
       ASSIGN_OR_RETURN(MultiPutRequest put, DecodeWrapped<MultiPutRequest>(update.data));
+      // A hash key's length must fit the two bytes in front of a raw key.
       if (put.hash_key.bytes.size() > kHashKeyBytesMax) return Malformed(mutation);
       for (KeyValue& kv : put.kvs)
         Add(WriteOp::Kind::kPut, {.key = JoinRawKey(put.hash_key, kv.key),
@@ -104,6 +109,7 @@ absl::Status MutationOperations::Take(const Mutation& mutation, const Update& up
     case WriteCode::kDuplicate:
       return TakeDuplicated(mutation, update, engine, tier);
     default:
+      // To pass the update over would let this replica differ from the others without a sign.
       return absl::UnimplementedError(absl::StrCat("decree ", mutation.decree.value(), " holds a ",
                                                    Text(WriteCodeName(update.code)),
                                                    ", which this version does not apply"));
@@ -113,6 +119,7 @@ absl::Status MutationOperations::Take(const Mutation& mutation, const Update& up
 absl::Status MutationOperations::TakeDuplicated(const Mutation& mutation, const Update& update,
                                                 const Engine& engine, ReadTier tier) {
   DuplicateRequest request;
+  // The two forms have the same code; the first field tells them apart.
   if (HoldsAList(update.data)) {
     ASSIGN_OR_RETURN(request, DecodeWrapped<DuplicateRequest>(update.data));
   } else {
@@ -127,10 +134,14 @@ absl::Status MutationOperations::TakeDuplicated(const Mutation& mutation, const 
     const std::string name = std::move(entry.task_code).value_or(Blob()).bytes;
     const std::optional<WriteCode> code = FindWriteCode(name);
     if (!code || !MayBeDuplicated(*code)) {
+      // The rest of the request is left out as well: the older version stops at the first such
+      // code, and replicas of both versions must agree.
       LOG(WARNING) << "decree " << mutation.decree << " of " << mutation.pid
                    << " duplicates a write of code '" << Text(name) << "': left out, with the rest";
       break;
     }
+    // The record keeps the time and the cluster of the original write, so that both clusters
+    // resolve a conflict alike.
     const TimeTag tag{.timestamp_us = entry.timestamp_us.value_or(0),
                       .cluster_id = static_cast<uint8_t>(entry.cluster_id.value_or(0)),
                       .deleted = *code == WriteCode::kRemove || *code == WriteCode::kMultiRemove};
@@ -147,7 +158,8 @@ absl::Status MutationOperations::TakeDuplicated(const Mutation& mutation, const 
 
 absl::Status MutationOperations::TakeUndecided(const Mutation& mutation, const Update& update,
                                                const Engine& engine, ReadTier tier) {
-  // What it would see of the mutation's other updates is not in the engine yet.
+  // It must be alone: the engine does not hold the changes of other updates of this mutation yet,
+  // so a decision beside them could be another one than its author's.
   if (mutation.updates.size() != 1)
     return absl::InvalidArgumentError(absl::StrCat("decree ", mutation.decree.value(), " holds a ",
                                                    Text(WriteCodeName(update.code)),
@@ -161,7 +173,7 @@ absl::Status MutationOperations::TakeUndecided(const Mutation& mutation, const U
     record = *std::move(found);
   else if (!absl::IsNotFound(found.status()))
     return found.status();
-  // Of the table's settings then, which are not known, none acts.
+  // The table's settings at that time are not known, so none is applied.
   const WriteOutcome outcome = std::move(operation).Decide(record, TableSettings{}, now);
   for (const Update& put_or_remove : outcome.updates)
     RETURN_IF_ERROR(Take(mutation, put_or_remove, engine, tier));

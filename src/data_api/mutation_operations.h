@@ -45,6 +45,7 @@ class MutationOperations {
                               ReadTier tier);
   void Add(WriteOp::Kind kind, UpdateRequest request);
 
+  // One decoded change; `ops_` holds views into it.
   struct Kept {
     WriteOp::Kind kind;
     UpdateRequest request;

@@ -27,6 +27,7 @@ class QueueTime {
   // One more waits. The time is stored first: who sees that somebody waits may not see a time from
   // before the queue was empty.
   void Arrived(Instant now) {
+    // Relaxed: the release below publishes it.
     if (waiting_.load(std::memory_order_relaxed) == 0)
       since_nanos_.store(now.nanos(), std::memory_order_relaxed);
     waiting_.fetch_add(1, std::memory_order_release);

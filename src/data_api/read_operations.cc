@@ -19,6 +19,7 @@ int32_t Number(StorageError error) { return static_cast<int32_t>(error); }
 template <class Response>
 Response EmptyAnswer(const ReadTerms& terms, StorageError error = StorageError::kOk) {
   Response response;
+  // The answer repeats who answers and for which partition.
   response.error = Number(error);
   response.app_id = terms.pid.app_id;
   response.partition_index = terms.pid.index;
@@ -55,13 +56,15 @@ class Budget {
   int looks_ = 0;
 };
 
-// The smaller of the client's limit (<= 0: none) and ours.
+// The smaller of the client's limit (<= 0: none) and the server's.
 int64_t Limit(int32_t of_request, int64_t of_server) {
   return of_request > 0 ? std::min<int64_t>(of_request, of_server) : of_server;
 }
 
 // Empty where the bounds contradict each other.
 KeyRange RangeOf(const MultiGetRequest& request, const KeyFilter& filter) {
+  // The client's bounds are sort keys; an empty stop means the end of the hash key. A prefix filter
+  // narrows the range, so that a walk does not touch what it would leave out.
   const std::string_view hash_key = request.hash_key;
   const std::string start = JoinRawKey(hash_key, request.start_sort_key);
   KeyRange range;
@@ -77,6 +80,7 @@ KeyRange RangeOf(const MultiGetRequest& request, const KeyFilter& filter) {
     range.end = std::min(range.end, EndOfPrefix(first));
     range.first = std::max(range.first, first);
   }
+  // Where the bounds contradict each other, first lies behind end, which is an empty range.
   return range;
 }
 
@@ -85,11 +89,15 @@ absl::StatusOr<std::optional<MultiGetResponse>> GetPoints(const EngineView& view
                                                           const ReadTerms& terms, ReadTier tier,
                                                           EncodedRows* rows, ReadPlace* place) {
   auto response = EmptyAnswer<MultiGetResponse>(terms);
+  // There are no dead records between points, so what is examined needs no limit besides the time.
   Budget budget(terms, Limit(request.max_kv_count, terms.limits.multi_get_records), INT64_MAX,
                 Limit(request.max_kv_size, terms.limits.answer_bytes));
   bool has_found = false;
   for (size_t i = place->point; i < request.sort_keys.size(); ++i) {
     const Blob& sort_key = request.sort_keys[i];
+    // Late, but nothing found: a turn is over, not the answer (see Promises). Late, with something
+    // found: the answer ends here, but only at a point that exists, since clients go on behind the
+    // last record that they got.
     const bool is_late = budget.IsLate();
     if (is_late && !has_found) {
       place->point = i;
@@ -128,6 +136,7 @@ absl::StatusOr<std::optional<MultiGetResponse>> GetRange(const EngineView& view,
   auto response = EmptyAnswer<MultiGetResponse>(terms);
   KeyRange range = RangeOf(request, filter);
   if (range.IsEmpty()) return response;
+  // The place is the first key that was not examined. Backwards that is the new end, inclusive.
   if (!place->key.empty()) {
     if (request.reverse)
       range.end = JustBehind(place->key);
@@ -137,12 +146,15 @@ absl::StatusOr<std::optional<MultiGetResponse>> GetRange(const EngineView& view,
   Budget budget(terms, Limit(request.max_kv_count, terms.limits.multi_get_records),
                 terms.limits.multi_get_records,
                 Limit(request.max_kv_size, terms.limits.answer_bytes));
+  // The length of the hash key, then the hash key.
   const size_t prefix_bytes = 2 + request.hash_key.bytes.size();
   const auto walk =
       view.Walk(std::move(range), request.reverse ? Direction::kBackward : Direction::kForward);
   bool has_found = false;
   for (; walk->Valid(); walk->Next()) {
     if (budget.IsSpent()) {
+      // Nothing to return yet: an incomplete answer without records would leave the client no place
+      // to go on from.
       if (!has_found) {
         place->key = walk->key();
         return std::nullopt;
@@ -159,6 +171,7 @@ absl::StatusOr<std::optional<MultiGetResponse>> GetRange(const EngineView& view,
     budget.Returned(sort_key.size() + value.size());
   }
   RETURN_IF_ERROR(walk->status());
+  // Clients get ascending keys in both directions.
   if (request.reverse) rows->Reverse();
   return response;
 }
@@ -179,6 +192,7 @@ absl::StatusOr<std::optional<MultiGetResponse>> MultiGet(const EngineView& view,
 
 absl::StatusOr<BatchGetResponse> BatchGet(const EngineView& view, const BatchGetRequest& request,
                                           const ReadTerms& terms, ReadTier tier) {
+  // A key that is too long cannot be encoded; the whole request is wrong then.
   const auto is_too_long = [](const FullKey& key) {
     return key.hash_key.bytes.size() > kHashKeyBytesMax;
   };
@@ -204,17 +218,20 @@ absl::StatusOr<std::optional<CountResponse>> CountSortKeys(const EngineView& vie
                                                            const ReadTerms& terms,
                                                            ReadPlace* place) {
   if (hash_key.size() > kHashKeyBytesMax)
+    // One deadline for all turns: a count that takes longer is useless to the client that waits.
     return EmptyAnswer<CountResponse>(terms, StorageError::kInvalidArgument);
   auto response = EmptyAnswer<CountResponse>(terms);
   if (!place->deadline) place->deadline = terms.deadline;
   Budget budget(terms, INT64_MAX, terms.limits.count_records, INT64_MAX);
   std::string first = JoinRawKey(hash_key, "");
   std::string end = EndOfPrefix(first);
+  // Goes on where the last turn ended.
   if (!place->key.empty()) first = place->key;
   const auto walk = view.Walk({std::move(first), std::move(end)}, Direction::kForward);
   for (; walk->Valid(); walk->Next()) {
     if (budget.IsSpent()) {
       if (terms.clock.Now() >= *place->deadline) {
+        // Too many to count in time.
         response.count = -1;
         return response;
       }
@@ -257,6 +274,8 @@ ScanCursor::ScanCursor(std::shared_ptr<const EngineView> view, const GetScannerR
   range_.first = request.start_inclusive ? start : JustBehind(start);
   range_.end = request.stop_inclusive ? JustBehind(stop) : stop;
   if (const std::string_view prefix = hash_filter_.prefix(); !prefix.empty()) {
+    // A prefix of the hash key does not bound the end: in raw keys the length comes first, so
+    // longer hash keys with the same prefix lie far behind.
     if (prefix.size() <= kHashKeyBytesMax)
       range_.first = std::max(range_.first, JoinRawKey(prefix, ""));
     else
@@ -268,6 +287,7 @@ ScanCursor::ScanCursor(std::shared_ptr<const EngineView> view, const GetScannerR
 }
 
 bool ScanCursor::Passes(std::string_view raw_key) const {
+  // A key that can't be split is no client's record.
   const std::optional<KeyParts> parts = SplitRawKey(raw_key);
   if (!parts || !hash_filter_.Passes(parts->hash_key) || !sort_filter_.Passes(parts->sort_key))
     return false;
@@ -278,6 +298,7 @@ absl::StatusOr<ScanResponse> ScanCursor::NextBatch(const ReadTerms& terms, int64
                                                    EncodedRows* rows) {
   auto response = EmptyAnswer<ScanResponse>(terms);
   std::unique_ptr<RecordIterator> walk;
+  // Each batch walks anew on the same view: an iterator would pin more than the view does.
   if (!ended_) walk = view_->Walk(range_, Direction::kForward);
   int32_t count = 0;
   Budget budget(terms, Limit(batch_size_, terms.limits.scan_records), terms.limits.scan_records,
@@ -287,6 +308,7 @@ absl::StatusOr<ScanResponse> ScanCursor::NextBatch(const ReadTerms& terms, int64
     if (IsLeftOut(*walk, terms, [&] { return Passes(walk->key()); })) continue;
     ++count;
     if (only_count_) {
+      // Counts against the batch's size all the same.
       budget.Returned(0);
       continue;
     }
@@ -300,6 +322,7 @@ absl::StatusOr<ScanResponse> ScanCursor::NextBatch(const ReadTerms& terms, int64
   if (walk != nullptr) {
     RETURN_IF_ERROR(walk->status());
     ended_ = !walk->Valid();
+    // Records that this batch examined and left out are not examined again.
     if (!ended_) range_.first = walk->key();
   }
   response.context_id = ended() ? kScanEnded : next_id;

@@ -36,10 +36,12 @@ class ScannerTable {
   // Holds the cursor until its id comes back.
   void Keep(int64_t id, std::unique_ptr<ScanCursor> cursor, Instant now) {
     scans_[SerialOf(id)] = {std::move(cursor), now};
+    // The first in the map is the oldest: serial numbers rise.
     while (scans_.size() > kScansMax) scans_.erase(scans_.begin());
   }
   // Takes the cursor out. Null: the id is unknown, was used before, or has expired.
   std::unique_ptr<ScanCursor> Take(int64_t id, Instant now) {
+    // Here too, so that a scan is not continued past its time only because nobody looked.
     DropUnused(now);
     const auto it = IsOurs(id) ? scans_.find(SerialOf(id)) : scans_.end();
     if (it == scans_.end()) return nullptr;
@@ -72,9 +74,12 @@ class ScannerTable {
   // The newest serial with those low bits.
   uint64_t SerialOf(int64_t id) const {
     const uint64_t serial = (next_ & ~uint64_t{0xffffffff}) | static_cast<uint32_t>(id);
+    // The low bits may have wrapped around since the id was given out: then it belongs to the round
+    // before.
     return serial < next_ || serial <= 0xffffffff ? serial : serial - (uint64_t{1} << 32);
   }
 
+  // -1: not seeded.
   int64_t life_ = -1;
   uint64_t next_ = 0;
   std::map<uint64_t, Scan> scans_;

@@ -29,6 +29,8 @@ class SpaceQuota {
     if (!IsSet() || is_looking_ || now < next_look_) return false;
     is_looking_ = true;
     next_look_ = now + kLookInterval;
+    // What is written from now on may or may not be in the engine's answer. It is added to it,
+    // because the quota must not be passed unnoticed.
     in_measure_ = 0;
     return true;
   }

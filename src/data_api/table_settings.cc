@@ -7,6 +7,7 @@
 namespace arion {
 namespace {
 
+// A table's environments, read with a default for each: see Errors in the header.
 class Environments {
  public:
   explicit Environments(const std::map<std::string, std::string>& envs) : envs_(envs) {}
@@ -34,6 +35,7 @@ class Environments {
 
 TableSettings TableSettings::From(const AppInfo& app) {
   TableSettings settings{.partition_count = app.partition_count};
+  // Most tables have none.
   if (app.envs.empty()) return settings;
   const Environments envs(app.envs);
   settings.default_ttl_seconds =

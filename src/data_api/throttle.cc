@@ -7,6 +7,7 @@ namespace arion {
 namespace {
 
 uint64_t ShareOf(uint64_t table_limit, int32_t partition_count) {
+  // 0 stays 0: no limit. The 1 more keeps a small limit above 0 for each of many partitions.
   if (table_limit == 0) return 0;
   return table_limit / static_cast<uint64_t>(std::max(partition_count, 1)) + 1;
 }
@@ -27,12 +28,15 @@ RequestThrottle::Decision RequestThrottle::Admit(uint64_t units, Instant now,
     second_ = second;
     counted_ = 0;
   }
+  // At most half of the client's timeout, so that the answer still reaches it in time.
   const auto pause = [&](absl::Duration wanted) {
     return client_timeout > absl::ZeroDuration() ? std::min(wanted, client_timeout / 2) : wanted;
   };
+  // Saturates: one request may claim any number of bytes.
   const uint64_t counted = counted_ + std::min(units, UINT64_MAX - counted_);
   if (rule_.reject_above > 0 && counted > rule_.reject_above)
     return {Verdict::kReject, pause(rule_.reject_delay)};
+  // Refused requests do not count, or else a client that tries again would lock itself out.
   counted_ = counted;
   if (rule_.delay_above > 0 && counted > rule_.delay_above)
     return {Verdict::kDelay, pause(rule_.delay)};
@@ -41,6 +45,7 @@ RequestThrottle::Decision RequestThrottle::Admit(uint64_t units, Instant now,
 
 void ByteBudget::Set(uint64_t bytes_per_second, int32_t partition_count) {
   const auto rate = static_cast<double>(ShareOf(bytes_per_second, partition_count));
+  // The same limit set again must not fill the budget.
   if (rate == rate_) return;
   rate_ = rate;
   bytes_ = rate;
@@ -59,6 +64,7 @@ void ByteBudget::Take(uint64_t bytes, Instant now) {
 }
 
 void ByteBudget::Refill(Instant now) {
+  // At most one second's worth gathers, so that a table that was idle gets no long burst.
   bytes_ = std::min(rate_, bytes_ + rate_ * absl::ToDoubleSeconds(now - filled_));
   filled_ = now;
 }

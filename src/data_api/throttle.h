@@ -35,6 +35,7 @@ class RequestThrottle {
 
  private:
   // This partition's share.
+  // The second in which `counted_` was counted, since the clock's zero.
   ThrottleRule rule_;
   int64_t second_ = -1;
   uint64_t counted_ = 0;
@@ -52,6 +53,8 @@ class ByteBudget {
   void Take(uint64_t bytes, Instant now);
 
  private:
+  // In bytes per second, and in bytes; `bytes_` is negative after a large answer. rate_ 0: no
+  // limit.
   void Refill(Instant now);
 
   double rate_ = 0;

@@ -39,6 +39,8 @@ bool HasForm(const CheckAndMutateRequest& r) {
 }
 
 template <class T>
+// The first of three shapes: a hash key of its own, a raw key in a field, the raw key itself.
+// IsAcceptable ensures that a raw key can be split.
 std::string_view HashKeyOf(const T& request) {
   if constexpr (requires { request.hash_key; })
     return request.hash_key;
@@ -48,6 +50,7 @@ std::string_view HashKeyOf(const T& request) {
     return SplitRawKey(request)->hash_key;
 }
 
+// Only these three repeat the hash key for each of their entries.
 uint64_t ExpandedBytes(const MultiPutRequest& r) {
   uint64_t bytes = 0;
   for (const KeyValue& kv : r.kvs)
@@ -70,6 +73,8 @@ uint64_t ExpandedBytes(const T&) {
   return 0;  // not more than the body
 }
 
+// What is logged for a decided write: a plain put with its final value and expiry, the same as a
+// client's PUT.
 Update PutUpdate(std::string raw_key, Blob value, uint32_t expire_ts) {
   return {
       .code = WriteCode::kPut,
@@ -88,6 +93,7 @@ WriteOutcome Increment(IncrRequest request, const std::optional<Record>& record,
                        const TableSettings& settings, uint32_t now) {
   WriteOutcome outcome;
   int64_t old_value = 0;
+  // An empty value counts as 0; a value that is no number is an error, not 0 (rpc/PROTOCOL.md 5.5).
   if (record && !record->value.empty()) {
     const std::optional<int64_t> parsed = ParseInteger(record->value);
     if (!parsed) {
@@ -98,9 +104,11 @@ WriteOutcome Increment(IncrRequest request, const std::optional<Record>& record,
   }
   if (__builtin_add_overflow(old_value, request.increment, &outcome.number)) {
     outcome.error = StorageError::kInvalidArgument;
+    // The client gets the value that stays.
     outcome.number = old_value;
     return outcome;
   }
+  // Below 0: the old expiry goes. 0: it stays. Where none is left, the table's default counts.
   int32_t expire_ts = std::max(request.expire_ts_seconds, 0);
   if (request.expire_ts_seconds == 0 && record) expire_ts = static_cast<int32_t>(record->expire_ts);
   outcome.updates.push_back(PutUpdate(std::move(request.key.bytes), std::to_string(outcome.number),
@@ -112,6 +120,7 @@ WriteOutcome Increment(IncrRequest request, const std::optional<Record>& record,
 template <class Request>
 WriteOutcome CheckFirst(const Request& request, const std::optional<Record>& record) {
   WriteOutcome outcome;
+  // The client gets the value also where the check fails: that is how it learns why.
   if (request.return_check_value) {
     outcome.check_value_returned = true;
     outcome.check_value_exist = record.has_value();
@@ -121,6 +130,7 @@ WriteOutcome CheckFirst(const Request& request, const std::optional<Record>& rec
     case CheckResult::kPassed:
       break;
     case CheckResult::kNotPassed:
+      // Not an error of the server: the answer's `error` says that the check did not pass.
       outcome.error = StorageError::kTryAgain;
       break;
     case CheckResult::kNotAnInteger:
@@ -134,6 +144,8 @@ WriteOutcome CheckAndSet(CheckAndSetRequest request, const std::optional<Record>
                          const TableSettings& settings, uint32_t now) {
   WriteOutcome outcome = CheckFirst(request, record);
   if (outcome.error != StorageError::kOk) return outcome;
+  // The record that is set may be another one than the record that is checked; both have one hash
+  // key.
   const Blob& sort_key = request.set_diff_sort_key ? request.set_sort_key : request.check_sort_key;
   outcome.updates.push_back(PutUpdate(JoinRawKey(request.hash_key, sort_key),
                                       std::move(request.set_value),
@@ -160,6 +172,7 @@ template <class Request>
 std::string WithExpiry(Request request, std::string body, const TableSettings& settings,
                        uint32_t now) {
   const auto expire_ts = static_cast<int32_t>(settings.Expiry(request.expire_ts_seconds, now));
+  // Unchanged: the body is logged as it came, without encoding it again.
   if (expire_ts == request.expire_ts_seconds) return body;
   request.expire_ts_seconds = expire_ts;
   return EncodeWrapped(request);
@@ -240,6 +253,7 @@ absl::StatusOr<WriteOperation> WriteOperation::Decode(WriteCode code, std::strin
       return absl::InvalidArgumentError("not a client's write");
   }
   operation.is_acceptable_ =
+      // The form is judged once, here: all that follows may rely on it.
       std::visit([](const auto& request) { return HasForm(request); }, operation.request_);
   operation.body_ = std::move(body);
   return operation;
@@ -263,6 +277,7 @@ bool WriteOperation::NeedsRecord() const {
 
 std::string WriteOperation::record_key() const {
   CHECK(is_acceptable_ && NeedsRecord());
+  // INCR names a raw key; the CHECK_... requests name hash key and sort key.
   if (const auto* incr = std::get_if<IncrRequest>(&request_)) return incr->key.bytes;
   if (const auto* set = std::get_if<CheckAndSetRequest>(&request_))
     return JoinRawKey(set->hash_key, set->check_sort_key);
@@ -301,10 +316,12 @@ WriteOutcome WriteOperation::Decide(const std::optional<Record>& record,
 }
 
 std::optional<int64_t> ParseInteger(std::string_view text) {
+  // strtoll needs a zero behind the text. Base 0 gives the prefixes 0x and 0.
   const std::string copy(text);
   char* end = nullptr;
   errno = 0;
   const int64_t value = std::strtoll(copy.c_str(), &end, 0);
+  // A zero byte within the text ends the number early; then it is not whole.
   const bool is_whole = end != copy.c_str() && end == copy.c_str() + copy.size();
   if (!is_whole || errno == ERANGE) return std::nullopt;
   return value;
@@ -317,6 +334,7 @@ CheckResult CheckValue(CheckType type, const std::optional<Record>& record,
   };
   using enum CheckType;
   if (type == kNoCheck) return CheckResult::kPassed;
+  // These two pass without a record. All other checks need one.
   if (type == kNotExist) return passed_if(!record);
   if (type == kNotExistOrEmpty) return passed_if(!record || record->value.empty());
   if (!record) return CheckResult::kNotPassed;
@@ -346,6 +364,7 @@ CheckResult CheckValue(CheckType type, const std::optional<Record>& record,
       break;
   }
   const std::optional<int64_t> left = ParseInteger(value);
+  // The operand is parsed only if the value is a number: either of them alone decides the result.
   const std::optional<int64_t> right = left ? ParseInteger(operand) : std::nullopt;
   if (!right) return CheckResult::kNotAnInteger;
   switch (type) {

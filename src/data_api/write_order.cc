@@ -49,6 +49,7 @@ void WriteOrder::Leave(uint64_t hash) {
 
 std::vector<WriteOrder::Token> WriteOrder::DropWaiting() {
   std::vector<Token> dropped;
+  // Nothing waits where nothing has begun, so no key is left without writes here.
   for (auto& [hash, key] : keys_) {  // nothing waits where nothing has begun: none is left empty
     for (const Waiting& waiting : key.waiting) dropped.push_back(waiting.token);
     key.waiting.clear();

@@ -54,6 +54,7 @@ class WriteOrder {
     Token token;
     Kind kind;
   };
+  // One hash key that has writes here. `begun`: those that have begun and not left.
   struct Key {
     int64_t begun = 0;
     bool is_deciding = false;
