@@ -10,6 +10,7 @@
 namespace arion {
 
 std::optional<std::string> FindHotKey(const std::vector<HotKeys::Hot>& top, KeyUse use) {
+  // One pass: the hottest key apart, mean and deviation of the others from sums.
   const HotKeys::Hot* hottest = nullptr;
   double sum = 0, squares = 0;
   int others = 0;
@@ -24,8 +25,10 @@ std::optional<std::string> FindHotKey(const std::vector<HotKeys::Hot>& top, KeyU
     ++others;
   }
   if (hottest == nullptr || hottest->share < HotKeySearch::kShareMin) return std::nullopt;
+  // The only key that was sampled stands out by itself, given its share.
   if (others == 0) return hottest->key;
   const double mean = sum / others;
+  // Rounding may bring the variance below 0.
   const double deviation = std::sqrt(std::max(0.0, squares / others - mean * mean));
   const double excess = hottest->per_second - mean;
   // Where all others are alike, twice as much is an outlier.
@@ -35,9 +38,12 @@ std::optional<std::string> FindHotKey(const std::vector<HotKeys::Hot>& top, KeyU
 
 DetectHotkeyResponse HotKeySearch::Answer(const DetectHotkeyRequest& request,
                                           const std::vector<HotKeys::Hot>& top, Instant now) {
+  // The texts of the answers are those of older versions: tools may look for them.
   const char* const name = request.type == HotkeyType::kRead ? "READ" : "WRITE";
   const std::pair key(request.pid, request.type);
   const MutexLock lock(mutex_);
+  // Searches without a find time out here, so no timer is needed. One with a find stays until it is
+  // stopped.
   std::erase_if(searches_, [&](const auto& entry) {
     return entry.second.found.empty() && now - entry.second.begun > kPatience;
   });
@@ -61,6 +67,7 @@ DetectHotkeyResponse HotKeySearch::Answer(const DetectHotkeyRequest& request,
   }
   if (it == searches_.end())
     return {.err = ErrorCode::kBusy, .err_hint = "Can't get hotkey now, now state: STOPPED"};
+  // HotKeys samples all the time, so a query needs no time of its own: it looks at what is there.
   if (!has_found) {
     const auto use = request.type == HotkeyType::kRead ? KeyUse::kRead : KeyUse::kWrite;
     it->second.found = FindHotKey(top, use).value_or("");

@@ -38,6 +38,7 @@ class HotKeySearch {
                               const std::vector<HotKeys::Hot>& top, Instant now);
 
  private:
+  // One search, from its start request to its stop, or until kPatience passes without a find.
   struct Search {
     Instant begun;
     // Empty: not yet.

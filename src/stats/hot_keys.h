@@ -80,12 +80,16 @@ class HotKeys {
   std::vector<Hot> Top(size_t keys_max, Instant now) const;
 
  private:
+  // The sketches of this window and of the one before.
   struct Use {
     KeySketch now, before;
   };
   void Sample(KeyUse use, std::string_view hash_key, Instant now);
+  // Begins a new window when the present one is over.
   void Turn(Instant now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
+  // Requests until the next sample; at least 1 after a sample. Only the replica's strand touches
+  // it.
   uint32_t until_sample_ = 1;
   uint64_t random_;
   mutable Mutex mutex_;

@@ -8,6 +8,7 @@
 namespace arion {
 namespace {
 
+// Adds up element by element.
 template <size_t N>
 void AddTo(const std::array<uint64_t, N>& more, std::array<uint64_t, N>* sums) {
   for (size_t i = 0; i < N; ++i) (*sums)[i] += more[i];
@@ -21,6 +22,7 @@ void ReplicaFigures::SetPlace(std::string disk_tag, std::shared_ptr<const LogGau
   log_ = std::move(log);
 }
 
+// The replica may name the same engine again, which must not count twice.
 void ReplicaFigures::SetEngine(std::shared_ptr<const EngineMeter> engine) {
   const MutexLock lock(mutex_);
   if (engine == engine_) return;
@@ -30,12 +32,15 @@ void ReplicaFigures::SetEngine(std::shared_ptr<const EngineMeter> engine) {
 }
 
 void ReplicaFigures::Note(const Watermarks& marks, Instant now) {
+  // Relaxed everywhere: the fields are shown beside each other and never decide anything.
   constexpr auto kRelaxed = std::memory_order_relaxed;
   if (role_since_.load(kRelaxed) == 0 || marks.role != role_.load(kRelaxed)) {
     role_.store(marks.role, kRelaxed);
     role_since_.store(now.nanos(), kRelaxed);
   }
   const int64_t committed = marks.last_committed.value();
+  // The clock restarts with each commit: what counts is how long nothing moved, not how old the
+  // oldest mutation is.
   if (marks.last_prepared.value() <= committed)
     uncommitted_since_.store(0, kRelaxed);
   else if (uncommitted_since_.load(kRelaxed) == 0 || committed != committed_.load(kRelaxed))
@@ -53,6 +58,8 @@ ReplicaFigures::Now ReplicaFigures::Read(Instant now) const {
   read.role = role_.load(kRelaxed);
   read.in_role = since(role_since_.load(kRelaxed));
   read.uncommitted = since(uncommitted_since_.load(kRelaxed));
+  // Applied is read first: it may rise meanwhile, and the difference must not fall below 0 for
+  // that.
   const int64_t applied = applied_.load(kRelaxed);
   read.unapplied = std::max<int64_t>(0, committed_.load(kRelaxed) - applied);
   const MutexLock lock(mutex_);

@@ -79,7 +79,7 @@ class ReplicaFigures {
   void SetPlace(std::string disk_tag, std::shared_ptr<const LogGauges> log);
   // The engine whose figures count from now on. What earlier engines counted is kept.
   void SetEngine(std::shared_ptr<const EngineMeter> engine);
-  // To be called after each step of the replica: it sees when the role or the watermarks changed.
+  // To be called after each step of the replica: it notices when the role or the watermarks change.
   void Note(const Watermarks& marks, Instant now);
 
   // What the replica is. The fields are of one moment each, not all of the same.

@@ -4,6 +4,7 @@
 namespace arion {
 namespace {
 
+// A counter block that is made when first used. Most replicas never see most kinds of requests.
 template <class T>
 T& Made(std::atomic<T*>& slot) {
   T* there = slot.load(std::memory_order_relaxed);  // only this strand stores
@@ -33,6 +34,7 @@ void Add(const std::array<uint64_t, N>& more, std::array<uint64_t, N>* sums) {
   for (size_t i = 0; i < N; ++i) (*sums)[i] += more[i];
 }
 
+// The partition of rows that stand for a table or for the whole server.
 constexpr PartitionId kWholeTable = {0, -1};
 
 }  // namespace
@@ -53,6 +55,7 @@ std::string_view WriteStageName(WriteStage stage) {
 
 RequestStats::~RequestStats() {
   for (std::atomic<Operation*>& operation : operations_) delete operation.load();
+  // The destructor runs when the last holder has let go, so no thread counts any more.
   delete stages_.load();
 }
 
@@ -64,6 +67,7 @@ void RequestStats::Answered(RequestKind kind, ErrorCode error, int64_t nanos, ui
   operation.answered_bytes.Add(answered_bytes);
   operation.requests.Add();
   if (error == ErrorCode::kOk) {
+    // A read is billed by what it returns, a write by what it brings; errors are free.
     const uint64_t bytes = IsWrite(kind) ? asked_bytes : answered_bytes;
     operation.capacity_units.Add((bytes + kCapacityUnitBytes - 1) / kCapacityUnitBytes);
   }
@@ -123,10 +127,13 @@ void RequestBook::Sums::Add(const RequestStats& stats) {
 }
 
 std::shared_ptr<RequestStats> RequestBook::Open(PartitionId pid, const std::string& table) {
+  // The partition's id as the seed: a simulated run samples the same requests each time.
   auto stats = std::make_shared<RequestStats>(static_cast<uint64_t>(pid.packed()));
   const MutexLock lock(mutex_);
   TableEntry& entry = tables_[pid.app_id];
   entry.name = table;
+  // A replica that is opened again replaces its earlier counters here; Close adds the earlier ones
+  // to the sums by their own pointer.
   entry.partitions[pid.index] = stats;
   entry.empty_since.reset();
   return stats;
@@ -142,6 +149,7 @@ void RequestBook::Close(PartitionId pid, const std::shared_ptr<RequestStats>& st
   TableEntry& entry = tables_[pid.app_id];
   // Before it goes, so that a table's sums never fall.
   entry.gone.Add(*stats);
+  // The partition may be open again by now with other counters, which must stay.
   const auto it = entry.partitions.find(pid.index);
   if (it != entry.partitions.end() && it->second == stats) entry.partitions.erase(it);
 }
@@ -150,6 +158,8 @@ void RequestBook::ForgetGone(Instant now) {
   const MutexLock lock(mutex_);
   for (auto it = tables_.begin(); it != tables_.end();) {
     TableEntry& entry = it->second;
+    // Only this function sees a table become empty, so the time counts from its first call after
+    // that.
     if (!entry.partitions.empty())
       entry.empty_since.reset();
     else if (!entry.empty_since)
@@ -173,8 +183,9 @@ std::vector<RequestBook::Member> RequestBook::MembersLocked() const {
   return members;
 }
 
-// Tables of one name, as one that was dropped and made again, are one. What is open is read without
-// the lock, for replicas' strands take it too; a replica that closes meanwhile is counted once.
+// First the sums of replicas that are gone, under the lock; then the open ones without it, because
+// replicas' strands take the lock too. Tables of one name, such as one that was dropped and made
+// again, become one row.
 std::vector<RequestBook::Row> RequestBook::Read(Level level) const {
   std::map<std::pair<std::string, PartitionId>, Row> rows;
   const auto row_of = [&rows](const std::string& table, PartitionId pid) -> Row& {
@@ -189,6 +200,7 @@ std::vector<RequestBook::Row> RequestBook::Read(Level level) const {
   {
     const MutexLock lock(mutex_);
     members = MembersLocked();
+    // What tables left behind has no table any more, so only the server's row shows it.
     if (level == Level::kServer) row_of("", kWholeTable).Add(forgotten_);
     for (const auto& [app_id, entry] : tables_)
       if (level != Level::kPartition)
@@ -209,6 +221,7 @@ std::vector<RequestBook::HotKey> RequestBook::ReadHotKeys(Instant now) const {
   for (const Member& member : Members())
     for (HotKeys::Hot& hot : member.stats->hot_keys().Top(kOfReplica, now))
       keys.push_back({member.table, member.pid, std::move(hot)});
+  // Stable: within one rate the order of tables and partitions stays.
   std::stable_sort(keys.begin(), keys.end(), [](const HotKey& a, const HotKey& b) {
     return a.hot.per_second > b.hot.per_second;
   });

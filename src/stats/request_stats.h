@@ -6,7 +6,7 @@
 // Threads   RequestStats: the replica's strand counts, any thread reads. RequestBook: thread-safe.
 // Lifetime  Held by shared_ptr. What a replica counted stays in its table's sums when it goes, and
 //           in the server's when the table is forgotten. That is kKeep after its last replica here
-//           went, so that who reads now and then sees what it counted last.
+//           went, so that a reader who comes now and then still gets its last counts.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

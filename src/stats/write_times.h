@@ -32,6 +32,7 @@ class WriteTimes {
   // The mutation was given to the log as its append number `sequence`.
   void Appended(Decree decree, uint64_t sequence, Instant now) {
     if (ring_ == nullptr) ring_ = std::make_unique<Ring>();
+    // The slot may hold a mutation that is kRemembered older; it is forgotten here.
     ring_->times[At(decree)] = {.decree = decree, .appended = now};
     ring_->logging[sequence % kRemembered] = decree;
   }
@@ -39,6 +40,8 @@ class WriteTimes {
   void Durable(uint64_t sequence, Instant submitted, Instant now) {
     if (ring_ == nullptr) return;
     Times& times = ring_->times[At(ring_->logging[sequence % kRemembered])];
+    // The first report counts: the slot of a mutation that is reported twice must not get a later
+    // time.
     if (times.durable != Instant()) return;
     times.submitted = submitted;
     times.durable = now;
