@@ -22,6 +22,7 @@ bool IsLong(absl::Duration wait, absl::Duration calm, absl::Duration unhurried) 
   return wait > std::max(unhurried, calm * CopyThrottle::kPatience);
 }
 
+// Any of the three may be what the disk's users feel; the worst one decides.
 bool AreLong(const Waits& waits, const Waits& calm) {
   return IsLong(waits.flush, calm.flush, kFlushUnhurried) ||
          IsLong(waits.read, calm.read, CopyThrottle::kUnhurried) ||
@@ -51,12 +52,14 @@ void Average(const Waits& waits, Waits* calm) {
 }  // namespace
 
 absl::Duration CopyThrottle::Bucket::Take(double bytes, Instant now) {
+  // No limit: nothing is saved up, so that a limit that is set later starts empty.
   if (rate_ == 0) {
     tokens_ = 0;
     at_ = now;
     return absl::ZeroDuration();
   }
   const double came_in = rate_ * absl::ToDoubleSeconds(now - at_);
+  // The debt is taken on at once; the next caller waits behind it.
   tokens_ = std::min(rate_ * kBucketSeconds, tokens_ + came_in) - bytes;
   at_ = now;
   return tokens_ >= 0 ? absl::ZeroDuration() : absl::Seconds(-tokens_ / rate_);
@@ -72,6 +75,7 @@ CopyThrottle::CopyThrottle(CopyLimits limits, size_t disks, ForegroundWait foreg
 }
 
 absl::Duration CopyThrottle::Take(size_t index, uint64_t bytes, Instant now) {
+  // Outside the lock: the function asks others, who have locks of their own.
   const Waits waits = foreground_wait_(index);
   const MutexLock lock(mutex_);
   Disk& disk = disks_[index];
@@ -93,6 +97,7 @@ void CopyThrottle::OnSecond(Instant now) {
     const Waits waits = foreground_wait_(i);
     const MutexLock lock(mutex_);
     Disk& disk = disks_[i];
+    // Copies are under way or ended just now: these waits are not those of a calm disk.
     if (now - disk.granted_until <= kBreak) continue;
     Average(waits, &disk.calm);
     disk.has_calm = true;
@@ -100,7 +105,7 @@ void CopyThrottle::OnSecond(Instant now) {
 }
 
 void CopyThrottle::Begin(Disk& disk, const Waits& waits, Instant now) const {
-  // Never seen without copies: what is waited now has to do.
+  // The disk was never seen without copies. What is waited now has to serve as its calm.
   if (!std::exchange(disk.has_calm, false)) disk.calm = waits;
   disk.second_began = now;
   disk.copied = 0;
@@ -119,11 +124,14 @@ void CopyThrottle::Reconsider(Disk& disk, const Waits& waits, Instant now) const
   disk.second_began = now;
   disk.copied = 0;
   const bool was_alone = std::exchange(disk.is_alone, !ClientsWait(waits));
+  // The first client has come to a disk that was copied from at full speed: its waits are not known
+  // yet, so the pace falls before it suffers.
   if (was_alone && !disk.is_alone && (pace == 0 || pace > kPaceAtFirst)) {
     disk.was_long = false;
     return disk.bucket.SetRate(kPaceAtFirst);
   }
-  // It waits as long almost without copies.
+  // At the least pace copies hardly count, so what is waited now is nearly the calm. Without this a
+  // disk whose load has grown would stay at the least pace for ever.
   if (pace > 0 && pace <= kPaceMin) Average(waits, &disk.calm);
   const bool is_long = AreLong(waits, disk.calm);
   const bool was_long = std::exchange(disk.was_long, is_long);

@@ -71,6 +71,7 @@ class CopyThrottle {
   int64_t BytesOf(size_t disk) const;
 
  private:
+  // A token bucket. `tokens_` is below 0 while a debt is paid off.
   class Bucket {
    public:
     void SetRate(double bytes_per_second) { rate_ = bytes_per_second; }
@@ -82,6 +83,7 @@ class CopyThrottle {
     double tokens_ = 0;
     Instant at_{0};
   };
+  // What is known of one disk. All but `bytes` describes the copies under way, or the last ones.
   struct Disk {
     Bucket bucket;
     // What is waited without copies.
@@ -99,8 +101,10 @@ class CopyThrottle {
     // When the last piece was allowed. After a pause from here on copies begin anew.
     Instant granted_until{0};
   };
+  // Starts a run of copies after a pause: chooses the first pace.
   void Begin(Disk& disk, const Waits& waits, Instant now) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Judges the second that has ended, and sets the pace of the next.
   void Reconsider(Disk& disk, const Waits& waits, Instant now) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

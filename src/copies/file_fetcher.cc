@@ -29,7 +29,8 @@ std::set<std::string> DirectoriesOf(const FetchPlan& plan) {
   return directories;
 }
 
-// What may be the beginning of the file wanted; no bytes where nothing is.
+// What may be the beginning of the wanted file. Without bytes where nothing is, or where no
+// checksum could show that it is another file's.
 absl::StatusOr<FilePiece> ReadPiece(FileSystem& files, const std::string& path,
                                     const FileToFetch& wanted, const std::atomic<bool>& cancelled) {
   const absl::StatusOr<FileStatus> status = files.Stat(path);
@@ -38,18 +39,23 @@ absl::StatusOr<FilePiece> ReadPiece(FileSystem& files, const std::string& path,
     return FilePiece{};
   ASSIGN_OR_RETURN(const auto file, files.OpenForRead(path));
   FilePiece piece;
+  // Its checksum has to be known to go on from its end. Large files: a cancelled copy must not hold
+  // the pool.
   for (std::string bytes; piece.bytes < status->size; piece.bytes += bytes.size()) {
     if (cancelled) return absl::CancelledError();
     RETURN_IF_ERROR(file->ReadAt(piece.bytes, kChunkBytes, &bytes));
     if (bytes.empty()) break;
     piece.crc = Crc32c(bytes, piece.crc);
   }
+  // Complete and wrong: to fetch it anew is all that helps. An incomplete piece shows at the end
+  // only.
   if (piece.bytes == *wanted.size && piece.crc != *wanted.crc32c) return FilePiece{};
   return piece;
 }
 
-// A file that an earlier copy brought into another directory (of another checkpoint, where most
-// files are the same) comes to where this one wants it; if it is another, that will show.
+// A file that an earlier copy brought into another directory moves to where this copy wants it:
+// most files of two checkpoints are the same. If it is another file after all, its checksum will
+// show that.
 absl::Status TakeOver(FileSystem& files, const FetchPlan& plan) {
   std::map<std::string, std::string> by_name;
   ASSIGN_OR_RETURN(const std::vector<std::string> directories, files.List(plan.target_directory));
@@ -63,6 +69,7 @@ absl::Status TakeOver(FileSystem& files, const FetchPlan& plan) {
   for (const FileToFetch& file : plan.files) {
     const std::string path = JoinPath(plan.target_directory, file.name);
     const auto other = by_name.find(BaseName(path));
+    // By the last part of the name: only the directory of the checkpoint differs.
     if (other != by_name.end() && !Exists(files, path))
       RETURN_IF_ERROR(files.Rename(other->second, path));
   }
@@ -76,9 +83,11 @@ absl::StatusOr<std::vector<FilePiece>> PrepareTarget(FileSystem& files, const Fe
   std::set<std::string> kept = directories;
   for (const std::string& directory : directories) {
     const absl::StatusOr<FileStatus> status = files.Stat(directory);
+    // A file where a directory has to be is left from something else.
     if (status.ok() && !status->is_directory) RETURN_IF_ERROR(files.Remove(directory));
     RETURN_IF_ERROR(files.CreateDirectories(directory));
   }
+  // Before pieces are read: what moves into place is then found as a piece.
   RETURN_IF_ERROR(TakeOver(files, plan));
   std::vector<FilePiece> pieces;
   for (const FileToFetch& file : plan.files) {
@@ -86,6 +95,7 @@ absl::StatusOr<std::vector<FilePiece>> PrepareTarget(FileSystem& files, const Fe
     ASSIGN_OR_RETURN(pieces.emplace_back(), ReadPiece(files, path, file, cancelled));
     if (pieces.back().bytes > 0) kept.insert(path);
   }
+  // Last, when it is known what is used. What is kept is exactly what the plan will write to.
   for (const std::string& directory : directories) {
     ASSIGN_OR_RETURN(const std::vector<std::string> names, files.List(directory));
     for (const std::string& name : names)
@@ -104,6 +114,7 @@ FileFetcher::~FileFetcher() { LetGoOfFile(); }
 
 void FileFetcher::InPool(absl::AnyInvocable<absl::Status()> work, absl::AnyInvocable<void()> then) {
   plan_.in_pool(
+      // Asked again in the pool: a copy that was cancelled while the job waited does no work.
       [cancelled = cancelled_, work = std::move(work)]() mutable {
         return *cancelled ? absl::CancelledError() : work();
       },
@@ -125,6 +136,7 @@ void FileFetcher::Start(Done done) {
       return Finish(
           absl::UnavailableError(absl::StrCat("the source names a file '", file.name, "'")));
     }
+  // Shared: the job writes it in the pool, the next step reads it on the strand.
   auto pieces = std::make_shared<std::vector<FilePiece>>();
   InPool(
       [self = shared_from_this(), pieces]() -> absl::Status {
@@ -146,6 +158,7 @@ void FileFetcher::AskSizes() {
                              .dest_disk_tag = plan_.target_disk_tag,
                              .pid = plan_.pid};
   for (const FileToFetch& file : plan_.files) request.file_list.push_back(file.name);
+  // Only this generation knows the field.
   if (plan_.generation == PeerGeneration::k26) request.hp_source = HostPort::From(plan_.source);
   transport_.Call(plan_.source,
                   {.name = kRpcGetFileSize,
@@ -160,6 +173,7 @@ void FileFetcher::AskSizes() {
 
 void FileFetcher::OnSizes(const RpcResult& result) {
   if (result.error != ErrorCode::kOk)
+    // No retry here: the learner asks its primary again, which names files that are still there.
     return Finish(
         absl::UnavailableError(absl::StrCat("file sizes: ", Text(ErrorCodeName(result.error)))));
   const auto response = DecodeWrapped<GetFileSizeResponse>(result.body);
@@ -167,6 +181,7 @@ void FileFetcher::OnSizes(const RpcResult& result) {
   for (size_t i = 0; same && i < plan_.files.size(); ++i) {
     const int64_t size = response->size_list[i];
     same =
+        // A size of another length than was announced: it is another file by now.
         size >= 0 && (!plan_.files[i].size || *plan_.files[i].size == static_cast<uint64_t>(size));
     sizes_.push_back(static_cast<uint64_t>(size));
   }
@@ -194,6 +209,8 @@ void FileFetcher::NextFile() {
       [this] { Finish(absl::OkStatus()); });
 }
 
+// The file is opened where its piece ends, or made; a new file must not exist, because
+// PrepareTarget removed what is not a piece.
 void FileFetcher::OpenNext() {
   const FilePiece& piece = pieces_[file_index_];
   offset_ = piece.bytes;
@@ -201,6 +218,7 @@ void FileFetcher::OpenNext() {
   bytes_kept_ += piece.bytes;
   const auto mode = piece.bytes > 0 ? FileSystem::CreateMode::kOpenExisting
                                     : FileSystem::CreateMode::kMustNotExist;
+  // From here on a job may leave a file open, which LetGoOfFile has to close in the pool.
   may_be_open_ = true;
   InPool(
       [&files = env_.files(), open = open_, mode,
@@ -214,6 +232,7 @@ void FileFetcher::OpenNext() {
 void FileFetcher::NextChunk() {
   if (offset_ == sizes_[file_index_]) return FinishFile();
   const uint64_t size = std::min(kChunkBytes, sizes_[file_index_] - offset_);
+  // The pace takes its room before the chunk is asked for, so the source does not read in vain.
   const absl::Duration delay = plan_.pace ? plan_.pace(size) : absl::ZeroDuration();
   if (delay == absl::ZeroDuration()) return AskChunk();
   AskChunkAfter(delay);
@@ -262,12 +281,14 @@ struct FileFetcher::Chunk {
 // Checks the chunk and writes it to its place.
 absl::Status FileFetcher::Store(WritableFile& file, Chunk* chunk) {
   const absl::StatusOr<CopyResponse> response = DecodeWrapped<CopyResponse>(chunk->body);
+  // Freed before the write: the decoded content is a copy, and many learners may do this at once.
   chunk->body = {};
   if (!response.ok()) {
     chunk->mistake = std::string(response.status().message());
     return absl::OkStatus();
   }
   const std::string& bytes = response->file_content.bytes;
+  // Told by the source itself: no odd answer, since its disk may fail.
   chunk->is_admitted = response->error != ErrorCode::kOk;
   if (chunk->is_admitted)
     chunk->mistake = std::string(ErrorCodeName(response->error));
@@ -276,6 +297,7 @@ absl::Status FileFetcher::Store(WritableFile& file, Chunk* chunk) {
   else if (response->crc32c && static_cast<uint32_t>(*response->crc32c) != Crc32c(bytes))
     chunk->mistake = "a chunk with a wrong checksum";
   if (!chunk->mistake.empty()) return absl::OkStatus();
+  // Checked before anything is written: what is on the disk is always a sound beginning.
   chunk->crc = Crc32c(bytes, chunk->crc);
   RETURN_IF_ERROR(file.WriteAt(chunk->offset, bytes));
   // The sync at the end finds little left, and no log's flush waits behind much of it.
@@ -283,9 +305,11 @@ absl::Status FileFetcher::Store(WritableFile& file, Chunk* chunk) {
 }
 
 void FileFetcher::OnChunk(RpcResult result) {
+  // Not answered counts apart from damaged: outages are waited out, damage is not.
   if (result.error != ErrorCode::kOk) return OnOutage(ErrorCodeName(result.error));
   ++attempts_;
   auto chunk =
+      // Decoding and its checksum take time: they are the pool's, not the strand's.
       std::make_shared<Chunk>(Chunk{.body = std::move(result.body),
                                     .offset = offset_,
                                     .bytes = std::min(kChunkBytes, sizes_[file_index_] - offset_),
@@ -318,6 +342,7 @@ void FileFetcher::RetryChunk(const std::string& why) {
   const std::string message = absl::StrCat(Position(), ": ", why);
   if (attempts_ >= kChunkAttemptsMax) return Finish(absl::UnavailableError(message));
   LOG(WARNING) << "[" << plan_.pid << "] copy " << message << "; asking again";
+  // At once: the damage was on the way, and the source is there.
   AskChunk();
 }
 
@@ -327,6 +352,8 @@ void FileFetcher::OnOutage(std::string_view why) {
   AskChunkAfter(kOutagePause);
 }
 
+// Whole, damaged, or damaged because of what was here before: in the last case the file is fetched
+// once more from its beginning.
 void FileFetcher::FinishFile() {
   const FileToFetch& file = plan_.files[file_index_];
   const bool is_damaged = file.crc32c && *file.crc32c != crc_;
@@ -337,6 +364,7 @@ void FileFetcher::FinishFile() {
   // What was here before did not belong to it: all of it once more.
   const bool again = is_damaged;
   if (again) bytes_kept_ -= piece.bytes;
+  // Sync, then close, in the pool: either may wait for the disk.
   InPool(
       [&files = env_.files(), open = open_, again,
        path = JoinPath(plan_.target_directory, file.name)]() -> absl::Status {
@@ -353,13 +381,15 @@ void FileFetcher::FinishFile() {
       });
 }
 
-// A cancelled copy's last write may be under way: whichever job ends last closes the file.
+// A cancelled copy's last write may still be under way. Both it and this job hold the file;
+// whichever ends last closes it, in the pool.
 void FileFetcher::LetGoOfFile() {
   if (!std::exchange(may_be_open_, false)) return;
   env_.bulk_pool(plan_.pool_path)
       .Submit([open = std::exchange(open_, std::make_shared<OpenFile>())] {});
 }
 
+// `done` may destroy this, so nothing follows it.
 void FileFetcher::Finish(const absl::Status& status) {
   LetGoOfFile();
   Done done = std::move(done_);

@@ -99,6 +99,7 @@ class FileFetcher : public std::enable_shared_from_this<FileFetcher> {
   uint64_t bytes_kept() const { return bytes_kept_; }
 
  private:
+  // Shared with jobs in the pool, which may outlive the fetcher.
   struct OpenFile {
     std::unique_ptr<WritableFile> file;
   };

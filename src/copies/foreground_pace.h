@@ -23,6 +23,7 @@ namespace arion {
 class ForegroundPace {
  public:
   // A request was answered after `nanos`. One in eight reads is picked by the low bits of its time.
+  // p99 needs no more than a sample of reads; writes are few, and each counts.
   void Answered(RequestKind kind, int64_t nanos) {
     if (IsWrite(kind))
       writes_.times.Record(static_cast<uint64_t>(std::max<int64_t>(nanos, 0)));

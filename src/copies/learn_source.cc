@@ -12,6 +12,7 @@
 namespace arion {
 namespace {
 
+// What one shipment may read at most: it is held in memory.
 constexpr uint64_t kLogBytesMax = 64 << 20;
 constexpr size_t kReadBytes = 4 << 20;
 // Of a copy: what it costs whatever its size, and how many bytes a second it brings.
@@ -22,6 +23,7 @@ absl::StatusOr<std::string> ChecksumOf(FileSystem& files, const std::string& pat
   ASSIGN_OR_RETURN(const auto file, files.OpenForRead(path));
   uint32_t crc = 0;
   std::string chunk;
+  // Sequential pieces: a table file may be larger than memory.
   for (uint64_t offset = 0;; offset += chunk.size()) {
     RETURN_IF_ERROR(file->ReadAt(offset, kReadBytes, &chunk));
     if (chunk.empty()) break;
@@ -34,6 +36,7 @@ bool IsTable(std::string_view name) { return name.ends_with(".sst"); }
 
 }  // namespace
 
+// Two rough figures are enough: both ways lead to the goal, and only the time differs.
 bool CheckpointIsCheaper(absl::Duration replay, uint64_t engine_bytes) {
   return replay > kCopyOverhead + absl::Seconds(static_cast<double>(engine_bytes) / kCopyRate);
 }
@@ -47,6 +50,7 @@ LearnSource::LearnSource(FileSystem& files, std::shared_ptr<ServedFiles> served,
       disk_tag_(std::move(disk_tag)) {}
 
 uint64_t LearnSource::PieceBytes(Endpoint learner) const {
+  // A learner without a record has got no piece yet; it starts gently.
   const auto it = progress_.find(learner);
   const bool is_gaining = it == progress_.end() || it->second.is_gaining;
   return is_gaining ? kGentlePieceBytes : kPieceBytes;
@@ -57,16 +61,20 @@ absl::Status LearnSource::Read(PrivateLog& log, Engine& engine, uint64_t piece_b
   if (ship->what == ShipState::What::kLog) {
     const absl::Status read = ReadLog(log, piece_bytes, ship);
     if (read.ok()) return read;
+    // Not an error for the learner: a checkpoint holds what the log lacks.
     LOG(WARNING) << "[" << pid_ << "] a learner gets a checkpoint: " << read.message();
     if (absl::IsDataLoss(read)) shipment->log_damage = read;
     ship->what = ShipState::What::kCheckpoint;
     ship->response.type = LearnType::kApp;
+    // What ReadLog has put there so far must not go out beside files.
     ship->response.state.meta = {};
   }
   return ReadCheckpoint(engine, ship, &shipment->share);
 }
 
 absl::Status LearnSource::ReadLog(PrivateLog& log, uint64_t piece_bytes, ShipState* ship) const {
+  // A piece that proves no decree beyond `first` would not get the learner on: four times as much,
+  // up to the limit.
   for (uint64_t bytes_max = piece_bytes;; bytes_max = std::min(bytes_max * 4, kLogBytesMax)) {
     ASSIGN_OR_RETURN(const PrivateLog::Piece read, log.ReadFrom(ship->first, bytes_max));
     const LogPiece piece = read.is_cut ? LogPiece::kCutByLimit : LogPiece::kReachesEnd;
@@ -76,6 +84,7 @@ absl::Status LearnSource::ReadLog(PrivateLog& log, uint64_t piece_bytes, ShipSta
       if (bytes_max < kLogBytesMax) continue;
       return absl::OutOfRangeError("the log proves too little within one shipment");
     }
+    // Nothing is committed yet that the learner lacks: an empty piece is right.
     if (ship->committed < ship->first) return absl::OkStatus();
     return absl::OutOfRangeError(
         absl::StrCat("the log has no decree ", ship->first.value(), ", though it was committed"));
@@ -83,6 +92,7 @@ absl::Status LearnSource::ReadLog(PrivateLog& log, uint64_t piece_bytes, ShipSta
 }
 
 absl::Duration LearnSource::LogPatience(Endpoint learner, const ShipState& ship) {
+  // A learner's first piece has nothing to compare with: it counts as gaining.
   const int64_t shipped = ship.response.state.to_decree_included - ship.first + 1;
   Progress& progress = progress_.try_emplace(learner, Progress{ship.committed}).first->second;
   const int64_t grown = ship.committed - std::exchange(progress.committed, ship.committed);
@@ -95,6 +105,7 @@ absl::Status LearnSource::ReadCheckpoint(Engine& engine, ShipState* ship,
   std::shared_ptr<void> hold;
   absl::StatusOr<Engine::CheckpointFiles> checkpoint = engine.NewestCheckpoint(&hold);
   if (absl::IsNotFound(checkpoint.status()) ||
+      // A checkpoint that ends before `first` would leave a gap that the log can't fill.
       (checkpoint.ok() && checkpoint->decree < ship->first)) {
     RETURN_IF_ERROR(engine.Checkpoint().status());
     checkpoint = engine.NewestCheckpoint(&hold);
@@ -111,6 +122,7 @@ absl::Status LearnSource::ReadCheckpoint(Engine& engine, ShipState* ship,
   state.file_sizes.emplace();
   ServedFiles::Names names;
   for (const std::string& name : checkpoint->names) {
+    // Sizes are taken now, while the checkpoint is held: files of a held checkpoint do not change.
     ASSIGN_OR_RETURN(const FileStatus status, files_.Stat(JoinPath(checkpoint->directory, name)));
     state.files.push_back(JoinPath(BaseName(checkpoint->directory), name));
     state.file_sizes->push_back(static_cast<int64_t>(status.size));
@@ -119,6 +131,8 @@ absl::Status LearnSource::ReadCheckpoint(Engine& engine, ShipState* ship,
   RETURN_IF_ERROR(AddChecksums(*checkpoint, &state));
   response.base_local_dir = data_path_;
   response.replica_disk_tag = disk_tag_;
+  // Learners of one checkpoint share the open files. The decree alone does not tell one checkpoint
+  // from another after a new content; Forget clears it then.
   *share = newest_share_decree_ == checkpoint->decree ? newest_share_.lock() : nullptr;
   if (*share == nullptr) *share = served_->Share(data_path_, std::move(names), std::move(hold));
   newest_share_ = *share;
@@ -126,6 +140,9 @@ absl::Status LearnSource::ReadCheckpoint(Engine& engine, ShipState* ship,
   return absl::OkStatus();
 }
 
+// Table files keep their checksums from request to request, since they never change. At most
+// kSummedBytesMax are read now; the first file is always read, however large, so each request gets
+// on.
 absl::Status LearnSource::AddChecksums(const Engine::CheckpointFiles& checkpoint,
                                        LearnState* state) {
   std::map<std::string, Sum> tables;
@@ -142,6 +159,7 @@ absl::Status LearnSource::AddChecksums(const Engine::CheckpointFiles& checkpoint
       is_complete =
           is_complete &&
           (summed_bytes == 0 || summed_bytes + static_cast<uint64_t>(sum.size) <= kSummedBytesMax);
+      // Later files may be known from before: the loop goes on for their sake.
       if (!is_complete) continue;
       summed_bytes += static_cast<uint64_t>(sum.size);
       ASSIGN_OR_RETURN(sum.crc, ChecksumOf(files_, JoinPath(checkpoint.directory, name)));
@@ -149,6 +167,7 @@ absl::Status LearnSource::AddChecksums(const Engine::CheckpointFiles& checkpoint
     checksums.push_back(sum.crc);
     if (IsTable(name)) tables[name] = std::move(sum);
   }
+  // Names of tables that the checkpoint no longer has are forgotten with this.
   tables_ = std::move(tables);
   if (!is_complete) return absl::UnavailableError("the checksums of its files are being computed");
   state->file_checksums = std::move(checksums);

@@ -89,6 +89,7 @@ class LearnSource {
   }
 
  private:
+  // Of one table file: size, and crc32c as 8 hex digits.
   struct Sum {
     int64_t size = 0;
     std::string crc;
@@ -101,6 +102,7 @@ class LearnSource {
   const std::string data_path_;
   const std::string disk_tag_;
   std::map<Endpoint, std::shared_ptr<void>> shares_;
+  // How a learner that takes pieces of the log is getting on.
   struct Progress {
     // The committed point when it got its last piece of the log.
     Decree committed;

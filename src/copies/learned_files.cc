@@ -12,6 +12,7 @@
 namespace arion {
 namespace {
 
+// Keeps sums of offsets and sizes in range, whatever a peer names.
 constexpr int64_t kOffsetMax = int64_t{1} << 62;
 
 absl::StatusOr<LogFileName> NameOfLog(const std::string& name) {
@@ -27,6 +28,7 @@ absl::StatusOr<std::vector<LogFileName>> SortedNames(const std::vector<std::stri
     ASSIGN_OR_RETURN(sorted.emplace_back(), NameOfLog(name));
   }
   std::sort(sorted.begin(), sorted.end());
+  // Files follow each other by index without a gap, and their offsets do not fall.
   for (size_t i = 1; i < sorted.size(); ++i)
     if (sorted[i].index != sorted[i - 1].index + 1 ||
         sorted[i].start_offset < sorted[i - 1].start_offset)
@@ -48,6 +50,7 @@ LearnedFiles::LearnedFiles(FileSystem& files, std::string directory, PartitionId
   auto sorted = SortedNames(names);
   if (sorted.ok()) {
     for (const LogFileName& name : *sorted) logs_.push_back({.name = name});
+    // Reported by Next: a constructor has no status.
   } else {
     error_ = sorted.status();
   }
@@ -67,11 +70,15 @@ absl::StatusOr<LearnedFiles::Piece> LearnedFiles::Next() {
   RETURN_IF_ERROR(error_);
   Piece piece;
   piece_bytes_ = 0;
+  // The headers of all files first: a later one may void what an earlier one holds.
   if (!is_surveyed_) error_ = Survey();
   while (error_.ok() && piece_bytes_ < kPieceBytes && !judgement_.IsWhole() && file_ < logs_.size())
     error_ = ReadOn(&piece);
+  // All files are read and something is still lacking: it must be in what the primary had not
+  // written to its log yet.
   if (error_.ok() && file_ == logs_.size() && !judgement_.IsWhole()) error_ = TakeBuffered(&piece);
-  // What is sound comes first, why there is no more next time.
+  // What was read before the error is sound and goes out first. The error itself follows with the
+  // next call.
   if (!error_.ok() && piece.mutations.empty()) return error_;
   piece.has_more = !error_.ok() || !judgement_.IsWhole();
   has_ended_ = !piece.has_more;
@@ -85,12 +92,14 @@ absl::Status LearnedFiles::Survey() {
     ASSIGN_OR_RETURN(const auto file, files_.OpenForRead(path));
     ASSIGN_OR_RETURN(log.size, file->Size());
     if (log.size > static_cast<uint64_t>(kOffsetMax)) return Damaged(log, "its size");
+    // Only the first block is read: it holds the file's header.
     LogReader reader(*file, log.size, log.name.start_offset, {}, kFirstBlockBytes);
     LogBlockView first;
     ASSIGN_OR_RETURN(const bool has_first, reader.Next(&first));
     if (has_first) {
       const LogFileHeader::Entry* entry = first.header->Find(pid_);
       if (entry != nullptr) valid_from_ = std::max(valid_from_, entry->valid_start_offset);
+      // A file without a whole first block is one that was just begun.
     } else if (reader.end() == LogEnd::kCorrupt || reader.end() == LogEnd::kUnreadable) {
       return Damaged(log, reader.reason());
     }
@@ -101,6 +110,7 @@ absl::Status LearnedFiles::Survey() {
 
 absl::Status LearnedFiles::ReadOn(Piece* piece) {
   const File& log = logs_[file_];
+  // Opened anew for each piece, so that nothing stays open while the replica applies the last one.
   ASSIGN_OR_RETURN(const auto file, files_.OpenForRead(JoinPath(directory_, log.name.ToString())));
   LogReader reader(*file, log.size, log.name.start_offset, at_);
   LogBlock block;
@@ -110,6 +120,7 @@ absl::Status LearnedFiles::ReadOn(Piece* piece) {
     CHECK(reader.position() > at_.position && reader.position() <= log.size) << "learned_files/Y1";
     at_.position = reader.position();
     at_.crc = reader.crc();
+    // Void records are left out even where they are newer: a new beginning replaced them.
     for (MutationPtr& mutation : block.mutations) {
       if (mutation->log_offset < valid_from_) continue;
       const size_t known = piece->mutations.size();
@@ -123,6 +134,8 @@ absl::Status LearnedFiles::ReadOn(Piece* piece) {
   return absl::OkStatus();
 }
 
+// The last file was growing while it was copied, so its end may be torn; but only its end. Each
+// other file must end exactly where the next one begins.
 absl::Status LearnedFiles::EndFile(const ReadableFile& file, const LogReader& reader) {
   const File& log = logs_[file_];
   const bool is_last = file_ + 1 == logs_.size();
@@ -130,6 +143,7 @@ absl::Status LearnedFiles::EndFile(const ReadableFile& file, const LogReader& re
   if (is_last) {
     if (reader.end() == LogEnd::kCorrupt || reader.end() == LogEnd::kUnreadable)
       return Damaged(log, absl::StrCat(Text(LogEndName(reader.end())), " ", reader.reason()));
+    // A valid block behind the tear means that the middle is damaged, which is no torn end.
     ASSIGN_OR_RETURN(const auto later, FindValidBlock(file, reader.position(), log.size,
                                                       log.name.start_offset, pid_));
     if (later)
@@ -144,6 +158,8 @@ absl::Status LearnedFiles::EndFile(const ReadableFile& file, const LogReader& re
   return absl::OkStatus();
 }
 
+// These were prepared at the primary and not in its log yet. Finish then judges whether all that
+// was committed is here.
 absl::Status LearnedFiles::TakeBuffered(Piece* piece) {
   const auto buffered = ParseMutations(pid_, buffered_);
   if (!buffered.ok())

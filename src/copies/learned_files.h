@@ -64,6 +64,7 @@ class LearnedFiles {
   absl::StatusOr<Piece> Next();
 
  private:
+  // One log file as it was copied.
   struct File {
     LogFileName name;
     uint64_t size = 0;

@@ -15,9 +15,11 @@ void PeerPace::OnAck(Endpoint peer, absl::Duration took) {
   ++known.count;
 }
 
+// Takes the sample: the next one begins empty.
 absl::Duration PeerPace::TakeP99(Peer& peer) {
   const uint64_t rank = peer.count - peer.count / 100;  // of the first that 99 % do not exceed
   uint64_t seen = 0;
+  // The last bucket holds all that is beyond, so the loop stops there.
   size_t bucket = 0;
   while (bucket + 1 < peer.acks.size() && (seen += peer.acks[bucket]) < rank) ++bucket;
   peer.acks.fill(0);
@@ -36,6 +38,8 @@ bool PeerPace::OnSecond(Instant now) {
   bool has_changed = false;
   for (auto& [endpoint, peer] : peers_) {
     if (const auto own = p99s.find(endpoint); own != p99s.end()) {
+      // The median of the *others*: with the peer itself among them, a slow one of two would be its
+      // own measure.
       std::vector<absl::Duration> others;
       for (const auto& [other, p99] : p99s)
         if (other != endpoint) others.push_back(p99);
@@ -43,6 +47,8 @@ bool PeerPace::OnSecond(Instant now) {
       std::nth_element(others.begin(), middle, others.end());
       has_changed |= Judge(endpoint, peer, own->second, *middle, now);
     }
+    // Also without acknowledgements: a slow peer that lost its roles gets none, and must become
+    // eligible again.
     if (!peer.is_slow || now - peer.late_at < peer.calm) continue;
     peer.is_slow = false;
     peer.lateness = 0;
@@ -55,6 +61,8 @@ bool PeerPace::OnSecond(Instant now) {
 
 bool PeerPace::Judge(Endpoint endpoint, Peer& peer, absl::Duration p99, absl::Duration others,
                      Instant now) {
+  // Late needs both bounds: far from the others, and long enough to matter. Between "late" and "in
+  // order" lies a range that changes nothing, so that a peer on the border does not flap.
   const bool is_late = options_.ratio > 0 && p99 >= kNoticed && p99 >= options_.ratio * others;
   const bool is_in_order = p99 < kNoticed / 2 || p99 < options_.ratio / 2 * others;
   if (is_late) {
@@ -62,7 +70,7 @@ bool PeerPace::Judge(Endpoint endpoint, Peer& peer, absl::Duration p99, absl::Du
     peer.late_at = now;
   } else if (is_in_order) {
     peer.lateness = std::max(peer.lateness - 1, 0);
-    // Neither late nor in order: a slow peer stays slow.
+    // Neither late nor in order: a slow peer stays slow, because its time of calm starts anew.
   } else if (peer.is_slow) {
     peer.late_at = now;
   }

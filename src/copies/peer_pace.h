@@ -52,6 +52,7 @@ class PeerPace {
   std::vector<Endpoint> Slow() const;
 
  private:
+  // One peer as it is seen from here.
   struct Peer {
     std::array<uint32_t, LatencyBuckets::kBuckets> acks{};
     // Of `acks`.

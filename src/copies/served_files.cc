@@ -14,6 +14,7 @@
 namespace arion {
 namespace {
 
+// Enough for the few files that several learners copy at a time; each open one is a descriptor.
 constexpr size_t kOpenFilesMax = 8;  // of one share
 
 // Of an encoded CopyResponse, what follows the content: offset, size, the ends of two structs.
@@ -28,6 +29,7 @@ ErrorCode Refuse(const CopyRequest& request, const absl::Status& why) {
 }  // namespace
 
 bool IsSafeRelativeName(std::string_view name) {
+  // A zero byte would end the name early in a system call.
   if (name.empty() || name.find('\0') != std::string_view::npos) return false;
   for (const absl::string_view part : absl::StrSplit(Text(name), '/'))
     if (part.empty() || part == "." || part == "..") return false;
@@ -37,6 +39,8 @@ bool IsSafeRelativeName(std::string_view name) {
 std::shared_ptr<void> ServedFiles::Share(std::string directory, Names names,
                                          std::shared_ptr<void> hold) {
   const auto shared = std::make_shared<Shared>();
+  // Two pointers to one object: the table holds it, and so does whoever copies a file just now. The
+  // returned handle only ends the entry.
   shared->names = std::move(names);
   shared->hold = std::move(hold);
   const MutexLock lock(mutex_);
@@ -52,6 +56,7 @@ std::shared_ptr<void> ServedFiles::Share(std::string directory, Names names,
 void ServedFiles::Unshare(const std::string& directory, const Shared* shared) {
   std::shared_ptr<const Shared> last;  // its hold is released outside the lock
   const MutexLock lock(mutex_);
+  // The entry may be gone: the handle can outlive this object's tables.
   const auto it = directories_.find(directory);
   if (it == directories_.end()) return;
   auto& shares = it->second;
@@ -70,6 +75,7 @@ bool ServedFiles::Serves(const std::string& directory) const {
 
 std::shared_ptr<const ServedFiles::Shared> ServedFiles::Find(const std::string& directory,
                                                              const std::string& name) const {
+  // Names come from peers. What is not in `names` is refused anyway; this spares the comparison.
   if (!IsSafeRelativeName(name)) return nullptr;
   const MutexLock lock(mutex_);
   const auto it = directories_.find(directory);
@@ -88,6 +94,7 @@ GetFileSizeResponse ServedFiles::Sizes(const GetFileSizeRequest& request) const 
       for (const auto& share : it->second)
         for (const auto& [name, size] : share->names) names.push_back(name);
     std::sort(names.begin(), names.end());
+    // Two shares of one directory have most names in common.
     names.erase(std::unique(names.begin(), names.end()), names.end());
   }
   for (const std::string& name : names) {
@@ -106,6 +113,7 @@ absl::StatusOr<std::shared_ptr<const ReadableFile>> ServedFiles::Open(
     if (const auto it = shared.open.find(request.file_name); it != shared.open.end())
       return it->second;
   }
+  // Opened without the lock, which others need meanwhile. Two may open the same file; one is kept.
   ASSIGN_OR_RETURN(std::shared_ptr<const ReadableFile> file,
                    files_.OpenForRead(JoinPath(request.source_dir, request.file_name)));
   file->Expect(ReadableFile::Access::kRandom, 0, 0);  // only what is paid for
@@ -123,7 +131,7 @@ std::shared_ptr<const ReadableFile> ServedFiles::FileFor(const CopyRequest& requ
     return nullptr;
   }
   const auto file_size = static_cast<int64_t>(share->names.at(request.file_name));
-  // Numbers of a peer: any. The sum of two of them might overflow.
+  // Numbers of a peer may be anything. Subtracting cannot overflow where adding could.
   if (request.offset < 0 || request.size < 0 || request.size > kReadBytesMax ||
       request.offset > file_size || request.size > file_size - request.offset) {
     *refusal = ErrorCode::kHandleEof;
@@ -138,6 +146,8 @@ std::shared_ptr<const ReadableFile> ServedFiles::FileFor(const CopyRequest& requ
 CopyResponse ServedFiles::Read(const CopyRequest& request) const {
   CopyResponse response{.offset = request.offset, .size = request.size};
   const auto file = FileFor(request, &response.error);
+  // The whole block or an error: an older version's client stores what it gets at the offset it
+  // asked for.
   if (file == nullptr) return response;
   const absl::Status read =
       file->ReadAt(static_cast<uint64_t>(request.offset), static_cast<size_t>(request.size),
@@ -159,8 +169,9 @@ ReplyBody ServedFiles::Answer(const CopyRequest& request) const {
   std::unique_ptr<HeldBytes> held;
   if (file != nullptr && request.size > 0)
     held = file->Hold(static_cast<uint64_t>(request.offset), static_cast<size_t>(request.size));
-  // The kernel can't do it for this file, or the disk fails: Read tells.
+  // The kernel can't hand over this file's bytes, or the disk fails: Read answers, and says why.
   if (held == nullptr) return EncodeWrapped(Read(request));
+  // The answer is encoded around an empty content; the file's own bytes go between the halves.
   std::string before = EncodeWrapped(response);
   std::string behind = before.substr(before.size() - kBehindContentBytes);
   // The content goes between, where an empty one was encoded; its length is filled in.

@@ -49,6 +49,7 @@ class ServedFiles : public std::enable_shared_from_this<ServedFiles> {
   ReplyBody Answer(const CopyRequest& request) const;
 
  private:
+  // Files of a checkpoint that are served, and those of them that are open.
   struct Shared {
     Names names;
     std::shared_ptr<void> hold;
