@@ -58,8 +58,8 @@ ReplicaFigures::Now ReplicaFigures::Read(Instant now) const {
   read.role = role_.load(kRelaxed);
   read.in_role = since(role_since_.load(kRelaxed));
   read.uncommitted = since(uncommitted_since_.load(kRelaxed));
-  // Applied is read first: it may rise meanwhile, and the difference must not fall below 0 for
-  // that.
+  // Committed is stored first and read last, so the difference is rather too large than too small.
+  // Relaxed accesses give no order, though: hence the bound at 0.
   const int64_t applied = applied_.load(kRelaxed);
   read.unapplied = std::max<int64_t>(0, committed_.load(kRelaxed) - applied);
   const MutexLock lock(mutex_);
