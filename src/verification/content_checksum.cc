@@ -14,15 +14,19 @@ namespace arion {
 namespace {
 
 // A change of one bit changes half of the result's (splitmix64's finalizer).
+// A sum of plain checksums could hide errors that cancel each other; mixed ones do that only by
+// chance.
 uint64_t Mixed(uint64_t x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
   return x ^ (x >> 31);
 }
 
+// By the key alone, so that each member cuts its ranges at the same keys.
 uint64_t KeyHash(std::string_view key) { return Mixed(Crc64(key)); }
 
 uint64_t RecordHash(uint64_t key_hash, std::string_view value, uint32_t expire_ts) {
+  // 2^32 added: an expiry of 0 must not mix to 0.
   return Mixed(key_hash ^ Mixed(Crc64(value) + value.size()) ^
                Mixed(uint64_t{expire_ts} + (uint64_t{1} << 32)));
 }
@@ -31,10 +35,12 @@ uint64_t RecordHash(uint64_t key_hash, std::string_view value, uint32_t expire_t
 
 absl::StatusOr<uint64_t> ContentChecksum::Continue(const EngineView& view, uint64_t bytes_max) {
   uint64_t bytes = 0;
+  // A walk that leaves the cache alone: it reads everything once.
   const auto walk = view.WalkAside({.first = next_});
   for (; walk->Valid() && bytes < bytes_max; walk->Next()) {
     bytes += walk->key().size() + walk->value().size();
     Add(*walk);
+    // The smallest key behind this one.
     next_.assign(walk->key()).append(1, '\0');
   }
   if (!walk->status().ok()) return walk->status();
@@ -55,6 +61,7 @@ void ContentChecksum::Add(const RecordIterator& record) {
   }
   const uint64_t key_hash = KeyHash(key);
   if (key.size() <= kRangeKeyBytesMax && std::countr_zero(key_hash) >= zeros_) {
+    // A range with few records costs little, and more ranges than the limit join again.
     ranges_.push_back({.first = std::string(key)});
     if (ranges_.size() > kRangesMax) JoinRanges();
   }

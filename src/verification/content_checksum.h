@@ -75,9 +75,11 @@ class ContentChecksum {
   const Terms terms_;
   std::vector<Range> ranges_;
   // How many zeros the hash of a range's first key ends in at least.
+  // Rises when ranges are joined, so it only depends on the keys that were met.
   int zeros_ = 0;
   int64_t records_ = 0, bytes_ = 0, left_out_ = 0;
   uint64_t sum_ = 0;
+  // Where Continue goes on: the first key that was not read.
   std::string next_;
   bool is_done_ = false;
 };

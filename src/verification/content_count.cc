@@ -32,6 +32,7 @@ void ContentCount::OnView(std::shared_ptr<const EngineView> view) {
   }
   view_ = std::move(view);
   state_ = CountState::kCounting;
+  // Called within an apply: the first piece waits until that is over.
   After(absl::ZeroDuration());  // an apply is under way
 }
 
@@ -42,6 +43,7 @@ void ContentCount::After(absl::Duration delay) {
 }
 
 void ContentCount::Piece() {
+  // A verdict or a refusal came while the timer ran.
   if (state_ != CountState::kCounting) return;
   if (IsForgotten()) return Refuse("nobody asked for it any more");
   // Something waits for the pool to be quiet, as a checkpoint does: reads step back.
@@ -58,13 +60,16 @@ void ContentCount::Piece() {
 }
 
 void ContentCount::OnPiece(uint64_t bytes, const absl::Status& status) {
+  // The count ended while the piece was read.
   if (state_ != CountState::kCounting) return;
   if (!status.ok()) return Refuse(absl::StrCat("its content can't be read: ", status.ToString()));
-  // Compactions may by now have dropped records that this count has seen, and others have not.
+  // Compactions drop what expires, from views too. From that time on this count may lack records
+  // that others have seen, so its sum is not comparable.
   if (hooks_.wall_seconds() + kClocksApartSeconds > expires_after_)
     return Refuse("it took so long that what it counted first may have expired meanwhile");
   bytes_ += static_cast<int64_t>(bytes);
   if (!checksum_->IsDone()) return After(hooks_.pace(bytes));
+  // The view goes at once; the sum is all that the verdict needs.
   view_ = nullptr;
   state_ = CountState::kDone;
 }
@@ -76,6 +81,7 @@ void ContentCount::Refuse(std::string why) {
 }
 
 CountContentResponse ContentCount::Answer() {
+  // Only the coordinator asks. When it is gone, nobody does, and the count gives up.
   asked_at_ = hooks_.now();
   CountContentResponse response{
       .state = state_, .why = why_, .bytes = bytes_, .of_bytes = std::max(of_bytes_, bytes_)};
@@ -83,6 +89,7 @@ CountContentResponse ContentCount::Answer() {
   response.records = checksum_->records();
   response.sum = static_cast<int64_t>(checksum_->sum());
   response.left_out = checksum_->left_out();
+  // The ranges matter to the judgement only, which is over.
   if (state_ == CountState::kSettled) return response;
   response.ranges.emplace();
   for (const ContentChecksum::Range& range : checksum_->ranges())

@@ -59,6 +59,7 @@ class ContentCount : public std::enable_shared_from_this<ContentCount> {
     // Since 2016.
     std::function<int64_t()> wall_seconds;
     // False: something waits for the pool to be quiet.
+    // The pool is to be quiet, for a checkpoint or the like.
     std::function<bool()> may_read;
   };
   // `of_bytes`: about how much there is, for displays.
@@ -98,6 +99,7 @@ class ContentCount : public std::enable_shared_from_this<ContentCount> {
   CountState state_ = CountState::kWaiting;
   std::string why_;
   int64_t bytes_ = 0;
+  // Null once the count has ended: a view keeps overwritten records on the disk.
   std::shared_ptr<const EngineView> view_;
   Instant asked_at_;
 };

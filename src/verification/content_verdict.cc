@@ -11,7 +11,8 @@ namespace {
 
 using Range = ContentChecksum::Range;
 
-// Where every one of them begins a range.
+// The first keys that the ranges of every member have in common. Members cut at the same keys, but
+// joined theirs more or less often.
 std::vector<std::string> CommonBeginnings(const std::vector<CountedContent>& counted) {
   std::vector<std::string> common;
   for (size_t i = 0; i < counted.size(); ++i) {
@@ -28,15 +29,17 @@ std::vector<std::string> CommonBeginnings(const std::vector<CountedContent>& cou
   return common;
 }
 
-// Joined so that they begin there.
+// The ranges joined so that they begin at `beginnings` only.
 std::vector<Range> Joined(const std::vector<Range>& ranges,
                           const std::vector<std::string>& beginnings) {
   std::vector<Range> joined;
   for (const std::string& first : beginnings) joined.push_back({.first = first});
   size_t at = 0;
   for (const Range& range : ranges) {
+    // Both are ordered, so one pass is enough.
     while (at + 1 < joined.size() && joined[at + 1].first <= range.first) ++at;
-    // Of a peer: any number.
+    // The numbers come from a peer and may be anything: unsigned addition wraps, signed overflow
+    // would be undefined.
     joined[at].records = static_cast<int64_t>(static_cast<uint64_t>(joined[at].records) +
                                               static_cast<uint64_t>(range.records));
     joined[at].sum += range.sum;
@@ -51,6 +54,7 @@ ContentVerdict JudgeContents(const std::vector<CountedContent>& counted, size_t 
   const CountedContent* most = nullptr;
   size_t agreeing = 0;
   for (const CountedContent& one : counted) {
+    // At most as many counts as there are members: quadratic is fine.
     const auto same = static_cast<size_t>(
         std::count_if(counted.begin(), counted.end(),
                       [&one](const CountedContent& other) { return one.IsEqualTo(other); }));
@@ -58,7 +62,9 @@ ContentVerdict JudgeContents(const std::vector<CountedContent>& counted, size_t 
   }
   if (most == nullptr) return verdict;
   const bool all_agree = agreeing == counted.size();
+  // One copy has nothing to be compared with, and a member that was not counted may differ.
   if (all_agree && (members < 2 || agreeing < members)) return verdict;
+  // Half is not enough: the members that were not counted may hold what the others hold.
   if (!all_agree && agreeing * 2 <= members) {
     verdict.kind = ContentVerdictKind::kUndecided;
     return verdict;

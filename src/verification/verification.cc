@@ -15,6 +15,7 @@ namespace arion {
 Verification::Verification(PartitionId pid, int64_t run, Hooks hooks)
     : pid_(pid), run_(run), hooks_(std::move(hooks)) {}
 
+// The same request asks, asks again, and with a verdict filled in tells it.
 CountContentRequest Verification::Request() const {
   return {.pid = pid_,
           .ballot = ballot_,
@@ -26,12 +27,15 @@ CountContentRequest Verification::Request() const {
 }
 
 void Verification::Begin() {
+  // A group that changes settles soon: the next beginning comes a little later.
   const std::optional<Group> group = hooks_.group();
   if (!group) return BeginAgain("this server is not its primary, or its group is changing");
-  // A member tells counts of this beginning from those of the one before by the run.
+  // The run tells members which of their counts belong to this beginning.
   ++run_;
   ballot_ = group->ballot;
   prepared_at_first_ = group->last_prepared;
+  // Ahead of what is prepared, so that each member still has the decree before it. 0 at first:
+  // without writes all members come to it by themselves.
   decree_ = group->last_prepared + ahead_;
   began_at_wall_ = hooks_.wall_seconds();
   began_at_ = pushed_at_ = hooks_.now();
@@ -43,6 +47,7 @@ void Verification::Begin() {
 }
 
 void Verification::BeginAgain(const std::string& why) {
+  // Each pause is longer than the one before: whatever hinders it may take a moment to pass.
   if (++attempts_ >= kAttempts) return GiveUp(why);
   hooks_.after(attempts_ * kPoll, [self = weak_from_this()] {
     if (const auto run = self.lock()) run->Begin();
@@ -50,6 +55,7 @@ void Verification::BeginAgain(const std::string& why) {
 }
 
 void Verification::TickLater() {
+  // Small partitions are done within two seconds; large ones need not be asked four times a second.
   const bool is_long = hooks_.now() - began_at_ > 8 * kPoll;
   hooks_.after(is_long ? kPollLater : kPoll, [self = weak_from_this()] {
     if (const auto run = self.lock()) run->Tick();
@@ -58,6 +64,7 @@ void Verification::TickLater() {
 
 void Verification::AskAll() {
   for (size_t i = 0; i < members_.size(); ++i)
+    // One question to each member at a time.
     if (!members_[i].HasEnded() && !members_[i].is_asked) Ask(i);
 }
 
@@ -67,7 +74,8 @@ void Verification::Ask(size_t member) {
       members_[member].node, Request(),
       [self = weak_from_this(), member, run = run_](ErrorCode error, CountContentResponse answer) {
         const auto now = self.lock();
-        // An answer to an earlier beginning says nothing of this one.
+        // An answer to an earlier beginning does not describe this one. Once the verdict stands,
+        // counts do not matter.
         if (now == nullptr || now->run_ != run || now->verdict_) return;
         now->members_[member].is_asked = false;
         now->OnAnswer(member, error, std::move(answer));
@@ -76,11 +84,13 @@ void Verification::Ask(size_t member) {
 
 void Verification::OnAnswer(size_t at, ErrorCode error, CountContentResponse answer) {
   Member& member = members_[at];
+  // An error of the call, or the member's own: treated alike.
   if (error == ErrorCode::kOk) error = answer.err;
-  // An older version's server: it will not learn to count while this runs.
+  // A server of an older version has no handler for it, and will not get one while this runs.
   if (error == ErrorCode::kHandlerNotFound) {
     member.problem = "its server is of a version that does not count";
   } else if (error != ErrorCode::kOk) {
+    // An error may be a moment's: only a longer silence counts.
     if (hooks_.now() - member.heard_at > kSilence)
       member.problem = absl::StrCat("no answer: ", Text(ErrorCodeName(error)));
   } else {
@@ -94,7 +104,8 @@ void Verification::OnAnswer(size_t at, ErrorCode error, CountContentResponse ans
 void Verification::Tick() {
   if (verdict_) return TellVerdict();
   const std::optional<Group> group = hooks_.group();
-  // Under another ballot members may differ for a while without a fault.
+  // A change of the group ends the comparison: under another ballot members may differ for a while
+  // without a fault.
   if (!group || group->ballot != ballot_) return BeginAgain("its group changed meanwhile");
   const auto is = [](CountState state) {
     return [state](const Member& m) { return m.problem.empty() && m.answer.state == state; };
@@ -106,17 +117,22 @@ void Verification::Tick() {
   const auto in_half_a_second = static_cast<int64_t>(
       static_cast<double>(group->last_prepared - prepared_at_first_) / seconds / 2);
   if (std::any_of(members_.begin(), members_.end(), is(CountState::kMissed))) {
+    // Some member had passed the decree. Twice as far ahead, or half a second of writes, whichever
+    // is more.
     ahead_ = std::max({2 * ahead_, in_half_a_second, int64_t{1}});
     return BeginAgain("writes are too fast: members had passed each decree that was named");
   }
   if (std::any_of(members_.begin(), members_.end(), is(CountState::kWaiting))) {
     if (group->last_prepared < decree_ && now - began_at_ > kDecreePatience) {
+      // Not so far ahead: fewer writes come than before.
       ahead_ = in_half_a_second;
       return BeginAgain("writes stop and go: they did not reach the decrees that were named");
     }
-    // Members may wait for a commit that only the next prepare would tell.
+    // A secondary learns of a commit by the next prepare. Where nobody writes, none would come.
     PushOn(*group);
+    // A member whose applying stands still must not hold up the others' verdict.
     if (now - began_at_ > kSilence)
+      // is(...) also skips members with a problem.
       for (Member& member : members_)
         if (is(CountState::kWaiting)(member))
           member.problem = absl::StrCat("it does not come to decree ", decree_.value());
@@ -127,7 +143,7 @@ void Verification::Tick() {
   TickLater();
 }
 
-// What is prepared everywhere is told to be committed by the next prepare.
+// An empty write, where everything that is named is prepared and no write has come for kIdleAfter.
 void Verification::PushOn(const Group& group) {
   if (group.last_prepared != decree_ || hooks_.now() - pushed_at_ < kIdleAfter) return;
   pushed_at_ = hooks_.now();
@@ -137,6 +153,7 @@ void Verification::PushOn(const Group& group) {
 void Verification::Judge() {
   std::vector<CountedContent> counted;
   for (const Member& member : members_) {
+    // Members with a problem are absent from the comparison, not from the number of members.
     if (!member.IsCounted()) continue;
     CountedContent content{.member = member.node,
                            .records = member.answer.records,
@@ -164,10 +181,12 @@ void Verification::Judge() {
                     verdict.differing.end()});
   if (verdict.kind == ContentVerdictKind::kMajority ||
       verdict.kind == ContentVerdictKind::kUndecided) {
+    // Only where copies differ: otherwise there is nothing to show.
     result_.ranges = RangesThatDiffer(counted);
     result_.ranges_differing = static_cast<int64_t>(result_.ranges.size());
     if (result_.ranges.size() > kRangesTold) result_.ranges.resize(kRangesTold);
   }
+  // Unverified: the reason is what hindered each member.
   if (verdict.kind == ContentVerdictKind::kUnverified) {
     if (members_.size() < 2) result_.why = "it has one copy, which nothing can be compared with";
     for (const Member& member : members_)
@@ -175,7 +194,8 @@ void Verification::Judge() {
         absl::StrAppend(&result_.why, result_.why.empty() ? "" : "; ", member.node.ToString(), ": ",
                         member.problem);
   }
-  // Members compare it with their own count.
+  // The verdict carries the sum that counts. Each member compares it with its own count, and acts
+  // on that alone.
   verdict_ = Request();
   verdict_->verdict = verdict.kind;
   if (verdict.kind == ContentVerdictKind::kEqual || verdict.kind == ContentVerdictKind::kMajority) {
@@ -186,7 +206,7 @@ void Verification::Judge() {
   TellVerdict();
 }
 
-// The others until they have heard it, then this one.
+// First the other members, until each has acknowledged or kVerdictPatience is over; then this one.
 void Verification::TellVerdict() {
   const bool is_over = hooks_.now() - judged_at_ > kVerdictPatience;
   bool waits = false;
@@ -221,6 +241,7 @@ void Verification::GiveUp(const std::string& why) {
   hooks_.done(std::move(result_));
 }
 
+// 99 at most: the rest is the verdict.
 int32_t Verification::percent() const {
   if (members_.empty()) return 0;
   int64_t least = 100;
@@ -230,6 +251,7 @@ int32_t Verification::percent() const {
     const double part = a.of_bytes > 0 && a.bytes >= 0
                             ? static_cast<double>(a.bytes) / static_cast<double>(a.of_bytes)
                             : 0;
+    // The slowest member decides. Its figures come from a peer, hence the clamp.
     least = std::min(least, static_cast<int64_t>(99 * std::clamp(part, 0.0, 1.0)));
   }
   return static_cast<int32_t>(least);

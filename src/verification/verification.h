@@ -63,6 +63,8 @@ class Verification : public std::enable_shared_from_this<Verification> {
     std::function<void(Endpoint, CountContentRequest, Answered)> ask;
     // Makes an empty write.
     std::function<void()> write_nothing;
+    // What it returns must not fall below the time that a count really takes: else counts end as
+    // refused.
     std::function<Instant()> now;
     // Since 2016.
     std::function<int64_t()> wall_seconds;
@@ -83,6 +85,7 @@ class Verification : public std::enable_shared_from_this<Verification> {
  private:
   // One member in the present beginning.
   struct Member {
+    // A question is under way to it.
     Endpoint node;
     // And has not answered yet.
     bool is_asked = false;
@@ -91,6 +94,7 @@ class Verification : public std::enable_shared_from_this<Verification> {
     // Why it could not be counted; empty: nothing is wrong so far.
     std::string problem;
     bool IsCounted() const { return problem.empty() && answer.state == CountState::kDone; }
+    // No more is expected of it: its count is there, or can't come.
     bool HasEnded() const { return IsCounted() || !problem.empty(); }
     bool has_verdict = false;
   };
@@ -114,9 +118,10 @@ class Verification : public std::enable_shared_from_this<Verification> {
   int64_t run_;
   const Hooks hooks_;
   int attempts_ = 0;
-  // How many decrees ahead of what is prepared the next beginning names its decree.
+  // By how many decrees the next beginning names its decree ahead of what is prepared.
   int64_t ahead_ = 0;  // decrees
   Ballot ballot_;
+  // What was prepared when this beginning began, and the decree it named.
   Decree prepared_at_first_, decree_;
   int64_t began_at_wall_ = 0;
   Instant began_at_, pushed_at_;

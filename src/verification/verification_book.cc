@@ -20,6 +20,7 @@ void VerificationBook::Ended(PartitionId pid, const VerifyReplicasResponse& resu
   const MutexLock lock(mutex_);
   entries_[pid] = {.last = result, .is_present = true};
   const auto kind = static_cast<size_t>(result.verdict);
+  // A verdict of a newer version may be beyond the array.
   if (kind < counts_.ended.size()) ++counts_.ended[kind];
   counts_.last_ended_ms = result.ended_ms;
 }
@@ -31,6 +32,7 @@ VerifyReplicasResponse VerificationBook::Last(PartitionId pid) const {
 }
 
 void VerificationBook::NotPrimaryAnyMore(PartitionId pid) {
+  // The result stays, for people who ask; it is not reported as the present.
   const MutexLock lock(mutex_);
   if (const auto it = entries_.find(pid); it != entries_.end()) it->second.is_present = false;
 }
@@ -52,6 +54,7 @@ VerificationBook::Counts VerificationBook::Now() const {
   return counts;
 }
 
+// Without a shift all partitions' turns would come at the same second.
 int64_t VerificationInterval(PartitionId pid, int64_t wall_seconds, int64_t interval_seconds) {
   // A multiplicative hash: partitions with neighbouring numbers get far apart beginnings.
   const uint64_t mixed =

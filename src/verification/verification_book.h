@@ -63,6 +63,7 @@ class VerificationBook : public std::enable_shared_from_this<VerificationBook> {
  private:
   struct Entry {
     VerifyReplicasResponse last;
+    // Whether the primary is still here, so that `last` describes the present.
     bool is_present = false;
   };
   std::atomic<int64_t> interval_seconds_{0};
@@ -71,6 +72,7 @@ class VerificationBook : public std::enable_shared_from_this<VerificationBook> {
   std::map<PartitionId, Entry> entries_ ABSL_GUARDED_BY(mutex_);
   Counts counts_ ABSL_GUARDED_BY(mutex_);
   int running_ ABSL_GUARDED_BY(mutex_) = 0;
+  // Verifications under way that this server coordinates.
 };
 
 // The number of the interval that `wall_seconds` is in. Intervals are equally long and are counted
