@@ -23,6 +23,7 @@ void ClusterEntry::Start() {
   Ask();
 }
 
+// A question that is under way still goes to one of the former meta servers; its answer counts.
 void ClusterEntry::SetMetaServers(std::vector<Endpoint> meta_servers) {
   CHECK_ON_STRAND(strand_);
   options_.meta_servers = std::move(meta_servers);
@@ -59,12 +60,16 @@ void ClusterEntry::Ask() {
 
 void ClusterEntry::OnListing(Endpoint meta_server, const absl::StatusOr<ClusterListing>& listing) {
   is_asking_ = false;
+  // The answer may come after Stop.
   if (is_over_) return;
   if (!listing.ok()) {
     notes_->SetWaiting({std::string(listing.status().message())});
     if (events_.on_meta_unanswered) events_.on_meta_unanswered();
     return AskLater(kNextMetaPause);
   }
+  // What is in the way, in this order: older versions are no longer let in, the wrong cluster,
+  // tables that Arion can't carry on. An Arion meta server names its cluster in each message, so
+  // nothing of it is judged here.
   std::vector<std::string> in_the_way;
   if (!listing->is_arion) {
     if (!options_.older_servers->are_let_in())
@@ -80,12 +85,15 @@ void ClusterEntry::OnListing(Endpoint meta_server, const absl::StatusOr<ClusterL
     notes_->SetWaiting(std::move(in_the_way));
     return AskLater(kPause);
   }
+  // Only for an older version's meta server: an Arion one waits for reports of replicas anyway.
   std::string loading = listing->is_arion ? "" : events_.what_is_loading();
   if (!loading.empty()) {
     notes_->SetWaiting({std::move(loading)});
     return AskLater(kLoadingPause);
   }
+  // Before the callback, which begins to send beacons: from here on no further question is asked.
   is_over_ = true;
+  // First the list of servers, so that the first messages after admission find it.
   options_.older_servers->SetListed(listing->servers);
   if (!listing->is_arion)
     LOG(WARNING) << "joins the cluster \"" << listing->name << "\" of an older version, "

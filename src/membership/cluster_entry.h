@@ -71,6 +71,7 @@ class ClusterEntry : public std::enable_shared_from_this<ClusterEntry> {
   Options options_;
   const std::shared_ptr<JoinNotes> notes_;
   const Events events_;
+  // The index of the meta server to ask next; counts on without an end.
   size_t next_ = 0;
   bool is_started_ = false;
   // Admitted, or stopped.

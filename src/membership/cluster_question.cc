@@ -19,6 +19,8 @@ namespace {
 constexpr absl::Duration kTimeout = absl::Seconds(5);
 constexpr int32_t kBackupsAsked = 1;  // of each policy: the newest
 
+// One chain of questions: name, then tables, servers, partitions, backups. It keeps itself alive by
+// the callbacks of its calls. Whatever fails ends it.
 class Question : public std::enable_shared_from_this<Question> {
  public:
   using Done = absl::AnyInvocable<void(absl::StatusOr<ClusterListing>)>;
@@ -33,8 +35,10 @@ class Question : public std::enable_shared_from_this<Question> {
   void AskForName() {
     Ask<ClusterInfoResponse>(
         kRpcClusterInfo, ClusterInfoRequest{}, [](Question& self, ClusterInfoResponse& info) {
+          // Only Arion meta servers send this field.
           self.listing_.is_arion = info.arion_caps.has_value();
           if (self.listing_.is_arion) return self.AskForServers();
+          // Keys and values come as two lists, whose lengths a peer chooses.
           for (size_t i = 0; i < std::min(info.keys.size(), info.values.size()); ++i)
             if (info.keys[i] == "cluster_name") self.listing_.name = info.values[i];
           self.AskForTables();
@@ -48,6 +52,8 @@ class Question : public std::enable_shared_from_this<Question> {
     transport_.Call(meta_server_,
                     {.name = name, .body = EncodeWrapped(request), .timeout = kTimeout}, strand_,
                     [self = shared_from_this(), name, take](const RpcResult& result) {
+                      // Three errors in a row: of the call, of the encoding, of the meta server
+                      // itself.
                       if (result.error != ErrorCode::kOk) return self->Fail(name, result.error);
                       auto answer = DecodeWrapped<Response>(result.body);
                       if (!answer.ok()) return self->Fail(name, ErrorCode::kInvalidData);
@@ -78,7 +84,8 @@ class Question : public std::enable_shared_from_this<Question> {
                              self.AskForPartitions();
                            });
   }
-  // Of the next table of which they tell something.
+  // One table after the other, and only tables whose partitions can tell more than their
+  // description.
   void AskForPartitions() {
     while (next_table_ < listing_.tables.size() && !MayBeInTheMaking(listing_.tables[next_table_]))
       ++next_table_;
@@ -86,6 +93,7 @@ class Question : public std::enable_shared_from_this<Question> {
     const AppInfo& table = listing_.tables[next_table_++];
     Ask<QueryConfigResponse>(
         kRpcQueryConfig, QueryConfigRequest{.app_name = table.app_name},
+        // By index: the list stays, but a reference would not survive into the callback.
         [index = next_table_ - 1](Question& self, QueryConfigResponse& partitions) {
           const AppInfo& table = self.listing_.tables[index];
           const InTheMaking verdict = JudgeInTheMaking(table, partitions);
@@ -94,7 +102,7 @@ class Question : public std::enable_shared_from_this<Question> {
           self.AskForPartitions();
         });
   }
-  // One that makes no backups refuses the question.
+  // A cluster without backup service refuses the question, which is no error here.
   void AskForBackups() {
     transport_.Call(
         meta_server_,
@@ -107,6 +115,7 @@ class Question : public std::enable_shared_from_this<Question> {
           if (is_told && answer->err == ErrorCode::kOk)
             for (const auto& backups : answer->backup_infos)
               for (const BackupEntry& backup : backups)
+                // No end: that backup still runs.
                 if (backup.end_time_ms == 0)
                   self->listing_.being_backed_up.insert(backup.app_ids.begin(),
                                                         backup.app_ids.end());

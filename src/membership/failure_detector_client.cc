@@ -47,6 +47,7 @@ void FailureDetectorClient::SetMetaServers(std::vector<Endpoint> meta_servers) {
 }
 
 void FailureDetectorClient::Begin() {
+  // At random, so that servers do not all ask the same meta server first.
   target_index_ = env_.random().Below(meta_servers_.size());
   SetTarget(meta_servers_[target_index_]);
   SendBeacon();
@@ -55,12 +56,14 @@ void FailureDetectorClient::Begin() {
 void FailureDetectorClient::SayStops() {
   CHECK_ON_STRAND(strand_);
   says_stops_ = true;
+  // While no timer runs no beacons are sent: the server is not started, or not admitted.
   if (beacon_timer_ != kNoTimer) SendBeacon();
 }
 
 void FailureDetectorClient::Stop() {
   CHECK_ON_STRAND(strand_);
   is_stopped_ = true;
+  // First of all: a replica that asks from now on must not act.
   shared_->Lose();
   if (beacon_timer_ != kNoTimer) strand_->Cancel(beacon_timer_);
   if (lease_timer_ != kNoTimer) strand_->Cancel(lease_timer_);
@@ -82,6 +85,7 @@ void FailureDetectorClient::ScheduleBeacon(absl::Duration delay) {
 }
 
 void FailureDetectorClient::SendBeacon() {
+  // Taken before the message leaves: the lease runs from the sending (pacifica/PROTOCOL.md 7).
   const Instant sent = env_.clock().Now();
   BeaconMessage beacon{.time = sent.nanos() / 1'000'000,
                        .from_node = transport_.local(),
@@ -104,10 +108,12 @@ void FailureDetectorClient::SendBeacon() {
                     const auto client = self.lock();
                     if (client != nullptr && !client->is_stopped_) client->OnAck(sent, to, result);
                   });
+  // At once, not on the answer: a beacon that is lost must not delay the next one.
   ScheduleBeacon(options_.beacon_interval);
 }
 
 void FailureDetectorClient::OnAck(Instant sent, Endpoint to, const RpcResult& result) {
+  // A call that fails ends no lease by itself: the lease timer does.
   if (result.error != ErrorCode::kOk) {
     events_.on_unanswered();
     return TryAnother();
@@ -126,6 +132,7 @@ void FailureDetectorClient::OnAck(Instant sent, Endpoint to, const RpcResult& re
     return;
   }
   if (!ack->is_master) {
+    // A follower without a hint, or one that names itself: round robin instead.
     if (!ack->primary_node.IsValid() || ack->primary_node == to) return TryAnother();
     SetTarget(ack->primary_node);
     return SendBeacon();
@@ -139,10 +146,12 @@ void FailureDetectorClient::OnAck(Instant sent, Endpoint to, const RpcResult& re
            "join_pegasus_cluster = NAME, its cluster_name";
     return TryAnother();
   }
+  // Replicas ask this before they use what only Arion meta servers understand.
   shared_->SetLeaderIsOlder(is_older);
   const Instant now = env_.clock().Now();
+  // Only a server that believes to hold the lease can have been paused through a death.
   const bool stood_still = WasDeclaredDead(*ack) && is_connected_;
-  // What time it is was told before; how much of it has passed since then no clock here knows.
+  // An earlier answer told the time. How much has passed since then no clock of this machine knows.
   if (stood_still) env_.clock().agreed().Forget();
   NoteAgreed(ack->agreed_wall_ms, sent, now);
   // The lease ended while this ack was under way and its timer is late: another may have our roles.
@@ -151,6 +160,7 @@ void FailureDetectorClient::OnAck(Instant sent, Endpoint to, const RpcResult& re
   lease_.Acknowledged(sent, now);
   if (!lease_.Held(now)) return;
   shared_->Extend(lease_.expires_at());
+  // The old value is replaced whatever it was, also while there is no lease.
   const bool is_frozen = ack->arion_is_frozen.value_or(false);
   if (std::exchange(is_meta_frozen_, is_frozen) && !is_frozen && is_connected_) events_.on_thawed();
   if (is_connected_) return;
@@ -163,18 +173,23 @@ void FailureDetectorClient::OnAck(Instant sent, Endpoint to, const RpcResult& re
 bool FailureDetectorClient::WasDeclaredDead(const BeaconAck& ack) {
   if (!ack.arion_meta_life || !ack.arion_deaths) return false;
   const bool is_same_life = deaths_ && deaths_->meta_life == *ack.arion_meta_life;
+  // Another life counts from 0: each death that it knows is news. It counts one only for a server
+  // that leads nothing by what it stores.
   const int64_t known = is_same_life ? deaths_->count : 0;
   deaths_ = {*ack.arion_meta_life, *ack.arion_deaths};
   return *ack.arion_deaths > known;
 }
 
 void FailureDetectorClient::NoteAgreed(std::optional<int64_t> wall_ms, Instant sent, Instant now) {
+  // The answer's time is as of half the way; half of the round trip is added.
   const Clock& clock = env_.clock();
   // With a meta server that compares no clocks the own one counts.
   if (!wall_ms) return clock.agreed().Agree(clock.WallMicros(), now);
+  // The bound keeps the microseconds in range, whatever a peer sends.
   if (*wall_ms <= 0 || *wall_ms > INT64_MAX / 2000) return;
   clock.agreed().Agree(*wall_ms * 1000 + absl::ToInt64Microseconds((now - sent) / 2), now);
   const int64_t offset = clock.WallMicros() - AgreedWallMicros(clock);
+  // From wrong to right only below half the margin, so that the warning does not come and go.
   const bool is_wrong = std::abs(offset) > (has_wrong_clock_ ? kMarginMicros / 2 : kMarginMicros);
   if (is_wrong == has_wrong_clock_) return;
   has_wrong_clock_ = is_wrong;
@@ -190,6 +205,7 @@ void FailureDetectorClient::NoteAgreed(std::optional<int64_t> wall_ms, Instant s
 }
 
 void FailureDetectorClient::TryAnother() {
+  // A meta server that does not answer costs kNextMetaDelay at most, not a whole interval.
   shared_->NoteFailedBeacon();
   target_index_ = (target_index_ + 1) % meta_servers_.size();
   SetTarget(meta_servers_[target_index_]);
@@ -197,6 +213,8 @@ void FailureDetectorClient::TryAnother() {
 }
 
 void FailureDetectorClient::ArmLeaseTimer() {
+  // One timer for each expiry: acks extend the lease without touching it, and OnLeaseTimer arms it
+  // anew.
   const absl::Duration left = lease_.expires_at() - env_.clock().Now();
   lease_timer_ =
       strand_->PostAfter(std::max(left, absl::ZeroDuration()), [self = weak_from_this()] {
@@ -213,6 +231,7 @@ void FailureDetectorClient::OnLeaseTimer() {
 
 void FailureDetectorClient::Lose(std::string_view why) {
   is_connected_ = false;
+  // Before the callback: replicas on other strands must see the loss at once.
   shared_->Lose();
   if (lease_timer_ != kNoTimer) strand_->Cancel(lease_timer_);
   lease_timer_ = kNoTimer;

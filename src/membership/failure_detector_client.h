@@ -97,10 +97,13 @@ class FailureDetectorClient : public std::enable_shared_from_this<FailureDetecto
   Events events_;
   const int64_t start_time_ms_;
   const int64_t process_id_;
+  // The arithmetic of the term; the strand's own. `shared_` is its copy for other threads.
   WorkerLease lease_;
   std::vector<Endpoint> meta_servers_;
+  // Where beacons go: a hint of a follower, or meta_servers_[target_index_].
   Endpoint target_;
   size_t target_index_ = 0;
+  // How often a meta server declared this server dead, in that life of its process.
   struct Deaths {
     int64_t meta_life = 0;
     int64_t count = 0;
@@ -113,6 +116,7 @@ class FailureDetectorClient : public std::enable_shared_from_this<FailureDetecto
   bool is_started_ = false;
   bool says_stops_ = false;
   bool is_stopped_ = false;
+  // Hysteresis: half the margin makes it right again.
   bool has_wrong_clock_ = false;
   TimerId beacon_timer_ = kNoTimer;
   TimerId lease_timer_ = kNoTimer;

@@ -34,6 +34,7 @@ void JoinNotes::SetJoined(Endpoint meta_server) {
 }
 
 void JoinNotes::SetListing(const ClusterListing& listing) {
+  // Judged outside the lock, which displays take.
   auto obstacles = ObstaclesIn(listing);
   auto lines = ObstacleLines(listing, obstacles);
   const MutexLock lock(mutex_);
@@ -47,6 +48,7 @@ void JoinNotes::SetListing(const ClusterListing& listing) {
 void JoinNotes::SetUnreported(std::vector<PartitionId> unreported) {
   const MutexLock lock(mutex_);
   if (unreported != unreported_ && !unreported.empty())
+    // Named once for each set of partitions, up to kNamedMax.
     LOG(WARNING) << unreported.size() << " replicas here are of no table of the meta server's ("
                  << NamedList(unreported, kNamedMax, [](PartitionId pid) { return pid.ToString(); })
                  << "): it is not told of them, and they are left alone";
@@ -71,6 +73,8 @@ std::string JoinNotes::Text() const {
   if (state_ == State::kJoined)
     absl::StrAppend(&text, "takes part; admitted with meta server ", meta_server_.ToString(), "\n");
   else
+    // In the order in which an operator works on them: why not at all, which tables, which
+    // replicas.
     absl::StrAppend(&text, "takes no part yet\n");
   for (const std::string& line : waiting_) absl::StrAppend(&text, "waits: ", line, "\n");
   for (const std::string& line : lines_) absl::StrAppend(&text, "takes no new copy: ", line, "\n");

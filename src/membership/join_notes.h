@@ -28,7 +28,7 @@ class JoinNotes {
   // Partitions that are here and that an older version's meta server does not know. It is not told.
   void SetUnreported(std::vector<PartitionId> unreported);
 
-  // Why no new copy of that table is taken; nullopt: nothing is in the way.
+  // Why no new copy of that table is taken here; nullopt: nothing is in the way.
   std::optional<Obstacle> ObstacleOf(int32_t app_id) const;
   // How many reasons to wait, and tables of which no new copy is taken, there are.
   size_t obstacles() const;
@@ -36,6 +36,7 @@ class JoinNotes {
   std::string Text() const;
 
  private:
+  // kNotAsked: this server joins nothing, or has not asked yet.
   enum class State { kNotAsked, kWaiting, kJoined };
   mutable Mutex mutex_;
   State state_ ABSL_GUARDED_BY(mutex_) = State::kNotAsked;

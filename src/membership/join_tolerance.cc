@@ -12,6 +12,7 @@ namespace {
 
 constexpr Ballot kNotRegistered{-1};  // of a split's child that the meta server only plans
 
+// A dropped table gets no new copies, so nothing on it is an obstacle.
 bool IsInUse(const AppInfo& table) {
   return table.status != AppStatus::kDropped && table.status != AppStatus::kDropping;
 }
@@ -42,6 +43,7 @@ std::string_view ObstacleText(Obstacle obstacle) {
 
 std::map<int32_t, Obstacle> ObstaclesIn(const ClusterListing& listing) {
   std::map<int32_t, Obstacle> obstacles;
+  // One obstacle a table is enough: any of them keeps its copies away.
   for (const AppInfo& table : listing.tables) {
     if (!IsInUse(table)) continue;
     const int32_t id = table.app_id;
@@ -71,6 +73,8 @@ std::vector<std::string> ObstacleLines(const ClusterListing& listing,
 }
 
 bool MayBeInTheMaking(const AppInfo& table) {
+  // A table whose number of partitions is not its first one was split at some time. Whether it
+  // still is, only its partitions tell.
   const bool was_split =
       table.init_partition_count > 0 && table.init_partition_count != table.partition_count;
   return IsInUse(table) && (was_split || table.envs.contains(kEnvRestorePolicy));
@@ -79,6 +83,7 @@ bool MayBeInTheMaking(const AppInfo& table) {
 InTheMaking JudgeInTheMaking(const AppInfo& table, const QueryConfigResponse& partitions) {
   for (const PartitionConfiguration& partition : partitions.partitions) {
     if (partition.ballot == kNotRegistered) return InTheMaking::kSplit;
+    // A new partition of a restored table has no members until its data are there.
     const bool is_empty = partition.ballot == Ballot(0) && partition.MemberCount() == 0;
     if (is_empty && table.envs.contains(kEnvRestorePolicy)) return InTheMaking::kRestored;
   }
@@ -86,6 +91,7 @@ InTheMaking JudgeInTheMaking(const AppInfo& table, const QueryConfigResponse& pa
 }
 
 bool MayBeReported(const ClusterListing& listing, PartitionId pid) {
+  // That meta server would stop its process on a partition it does not know.
   const AppInfo* table = listing.Find(pid.app_id);
   return table != nullptr && pid.index >= 0 && pid.index < table->partition_count;
 }

@@ -28,6 +28,8 @@ class ServerLease {
  public:
   // Whether the server may act now, in that term.
   bool Holds(uint64_t term, Instant now) const {
+    // The end first: Lose raises the term before a new end is stored, so an end that is seen
+    // together with the old term is never a new one.
     return now.nanos() < end_nanos_.load(std::memory_order_acquire) && term == this->term();
   }
   // The present term, held or not.
@@ -61,6 +63,7 @@ class ServerLease {
   }
 
  private:
+  // INT64_MIN: no lease, at any time.
   std::atomic<int64_t> end_nanos_{INT64_MIN};
   std::atomic<uint64_t> term_{1};
   std::atomic<uint64_t> leader_{0};
