@@ -9,7 +9,7 @@
 
 namespace arion {
 
-// One for a server; shown as metrics.
+// One for a server; the replicas that open add to it, and metrics show it.
 struct LogReplayStats {
   // Logs replayed, the mutations and bytes read from them, and the time that took.
   Counter logs;

@@ -16,6 +16,7 @@ namespace {
 constexpr absl::Duration kTellPeriod = absl::Seconds(5);
 
 // By position of the data directory: the first one that has the same pool.
+// A disk is not asked for its pool where it holds nothing: it may hang.
 std::vector<size_t> DevicesOf(const ServerDisks& disks,
                               const std::vector<std::vector<FoundReplica>>& found) {
   const auto& directories = disks.layout.data_directories;
@@ -31,10 +32,12 @@ std::vector<size_t> DevicesOf(const ServerDisks& disks,
 RecoveryLimits LimitsOf(const RecoveryOptions& options, size_t directories) {
   return {.mode = options.mode,
           .lanes_per_disk = options.threads_per_disk,
+          // A share of memory for each disk, so that none has to wait for another's.
           .memory_bytes_per_disk = options.memory_bytes / std::max<size_t>(1, directories),
           .memory_bytes_kept = options.memory_bytes / 8};
 }
 
+// Replicas by their data directory, as the jobs of one disk need them.
 std::vector<std::vector<FoundReplica>> ByDirectory(size_t directories,
                                                    const std::vector<FoundReplica>& found) {
   std::vector<std::vector<FoundReplica>> sorted(directories);
@@ -42,7 +45,7 @@ std::vector<std::vector<FoundReplica>> ByDirectory(size_t directories,
   return sorted;
 }
 
-// A log that can't be listed tells why when it is opened.
+// A log that can't be listed counts as empty: its opening fails and says why.
 uint64_t LogBytesOf(const ServerDisks& disks, const FoundReplica& replica) {
   const LogPlace place = LogPlaceOf(disks.layout.log_home_directory, replica.path);
   const auto names = ListLogFolder(disks.env.files(), place.directory);
@@ -69,6 +72,7 @@ Recovery::Recovery(std::shared_ptr<const ServerDisks> disks, StrandPtr strand,
   std::vector<std::string> tags;
   for (const DataDirectory& directory : disks_->layout.data_directories)
     tags.push_back(directory.tag);
+  // Known to displays before the first disk has answered.
   progress_->Begin(std::move(tags), Now());
   for (const FoundReplica& replica : found) progress_->Expect(replica.pid, replica.data_directory);
 }
@@ -101,6 +105,7 @@ void Recovery::Measure(size_t disk) {
             for (const FoundReplica& replica : found)
               log_bytes[replica.pid] = LogBytesOf(*disks, replica);
             strand->Post([self, disk, log_bytes = std::move(log_bytes)] {
+              // The object may be gone when a slow disk answers.
               if (const auto recovery = self.lock()) recovery->OnMeasured(disk, log_bytes);
             });
           });
@@ -120,6 +125,7 @@ void Recovery::BeginMore() {
   // One after the other: in the order of all, so all must be known.
   if (unmeasured_ > 0 && mode_ == RecoveryMode::kSequential) return;
   for (const PartitionId pid : plan_.Begin()) open_(pid);
+  // Done only when all disks were measured: a disk without replicas says nothing about the others.
   if (is_done_ || unmeasured_ > 0) return;
   const RecoveryReport report = progress_->Report(Now());
   if (report.phase != RecoveryReport::Phase::kDone) return;
@@ -131,6 +137,7 @@ void Recovery::BeginMore() {
 bool Recovery::MayKeepUnflushed(PartitionId pid) {
   CHECK_ON_STRAND(strand_);
   if (plan_.MayKeep(pid)) return true;
+  // A replica that is flushed leaves its lane, so another may begin.
   BeginMore();
   return false;
 }

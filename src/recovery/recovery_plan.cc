@@ -9,8 +9,10 @@
 namespace arion {
 
 void RecoveryPlan::Add(const ReplicaToRecover& replica) {
+  // A role may be known before the logs are measured: the meta server's answer does not wait.
   ReplicaToRecover& added = waiting_[replica.pid] = replica;
   if (const auto it = roles_.find(replica.pid); it != roles_.end()) added.role = it->second;
+  // Makes the disk known even if nothing more of it comes.
   disks_[replica.disk];
 }
 
@@ -19,6 +21,7 @@ void RecoveryPlan::SetRole(PartitionId pid, LastRole role) {
   if (const auto it = waiting_.find(pid); it != waiting_.end()) it->second.role = role;
 }
 
+// A replay holds at most its limit, whatever the log's size.
 uint64_t RecoveryPlan::MemoryOf(const ReplicaToRecover& replica) const {
   return std::min(replica.log_bytes, limits_.memory_bytes_per_replica);
 }
@@ -28,8 +31,10 @@ std::optional<PartitionId> RecoveryPlan::NextOf(size_t disk, Lane lane) const {
   const ReplicaToRecover* best = nullptr;
   const auto order = [lane](const ReplicaToRecover& r) {
     const LastRole role = lane == Lane::kByHaste ? r.role : LastRole::kUnknown;
+    // turns the order around: the longest first. The partition makes the order total.
     return std::tuple(role, ~r.log_bytes, r.pid);
   };
+  // A linear search: a disk has thousands of replicas at most, and one begins at a time.
   for (const auto& [pid, replica] : waiting_) {
     if (replica.disk != disk) continue;
     // A replica that is larger than the disk's share may begin when it is alone.
@@ -54,6 +59,7 @@ void RecoveryPlan::Take(PartitionId pid, Lane lane) {
 
 std::vector<PartitionId> RecoveryPlan::Begin() {
   std::vector<PartitionId> begun;
+  // One at a time, over all disks.
   if (limits_.mode == RecoveryMode::kSequential) {
     if (!under_way_.empty() || waiting_.empty()) return begun;
     const auto first = std::min_element(waiting_.begin(), waiting_.end(), [](auto& a, auto& b) {
@@ -66,6 +72,7 @@ std::vector<PartitionId> RecoveryPlan::Begin() {
   for (auto& [number, disk] : disks_) {
     while (disk.lanes() < limits_.lanes_per_disk) {
       const Lane lane = disk.has_length_lane ? Lane::kByHaste : Lane::kByLength;
+      // Replicas that do not fit now leave the lane empty until others end.
       const std::optional<PartitionId> next = NextOf(number, lane);
       if (!next) break;
       Take(*next, lane);

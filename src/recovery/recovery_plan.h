@@ -90,8 +90,10 @@ class RecoveryPlan {
     int replayed = 0;
     int flushed = 0;
     uint64_t memory_bytes = 0;
+    // The lane for the longest log is taken.
     bool has_length_lane = false;
 
+    // One flush is free beside the lanes; each further one takes a lane, or flushes would pile up.
     int lanes() const { return replayed + std::max(0, flushed - 1); }
   };
 

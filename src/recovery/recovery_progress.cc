@@ -32,6 +32,7 @@ void Count(RecoveryStep step, uint64_t bytes, uint64_t bytes_done, RecoveryRepor
 void ChooseSlowest(const RecoveryReport::Replica& replica, RecoveryReport* report) {
   const auto rank = [](const RecoveryReport::Replica& r) {
     const bool is_ended = IsEnded(r.step);
+    // Under way ranks above ended; within each the longer, or later, one.
     return std::pair(is_ended ? 0 : 1, is_ended ? r.ended_after : r.took() + r.step_for);
   };
   if (replica.step == RecoveryStep::kWaiting) return;
@@ -43,6 +44,7 @@ void ChooseSlowest(const RecoveryReport::Replica& replica, RecoveryReport* repor
 void RecoveryTicket::Enter(RecoveryStep step, Instant now) {
   const int64_t since = since_nanos_.exchange(now.nanos());
   const RecoveryStep before = step_.exchange(step);
+  // Waiting is not work: its time is in no sum.
   if (before != RecoveryStep::kWaiting) nanos_[At(before)].fetch_add(now.nanos() - since);
 }
 
@@ -62,6 +64,7 @@ void RecoveryProgress::Listed(size_t disk, const std::map<PartitionId, uint64_t>
                               Instant now) {
   const MutexLock lock(mutex_);
   disks_.at(disk).is_listed = true;
+  // A disk without replicas has ended as soon as it is listed.
   if (log_bytes.empty()) disks_[disk].ended = now;
   for (const auto& [pid, bytes] : log_bytes)
     if (const auto it = replicas_.find(pid); it != replicas_.end()) it->second.bytes = bytes;
@@ -70,6 +73,7 @@ void RecoveryProgress::Listed(size_t disk, const std::map<PartitionId, uint64_t>
 void RecoveryProgress::End(PartitionId pid, RecoveryStep step, Instant now) {
   const MutexLock lock(mutex_);
   const auto it = replicas_.find(pid);
+  // A replica may fail after it served, which is no part of the start any more.
   if (it == replicas_.end() || it->second.ended) return;
   Replica& replica = it->second;
   replica.ticket->Enter(step, now);
@@ -84,6 +88,7 @@ void RecoveryProgress::End(PartitionId pid, RecoveryStep step, Instant now) {
 std::shared_ptr<RecoveryTicket> RecoveryProgress::TicketOf(PartitionId pid) const {
   const MutexLock lock(mutex_);
   const auto it = replicas_.find(pid);
+  // Nobody reads the ticket of a replica that the start did not expect.
   return it == replicas_.end() || it->second.ended ? std::make_shared<RecoveryTicket>()
                                                    : it->second.ticket;
 }
@@ -101,7 +106,7 @@ RecoveryReport::Replica RecoveryProgress::Describe(PartitionId pid, const Replic
                               .in_engine = spent(RecoveryStep::kEngine),
                               .in_replay = spent(RecoveryStep::kReplay),
                               .in_checkpoint = spent(RecoveryStep::kCheckpoint)};
-  // What a log holds that needs no reading counts as read once that is known.
+  // A log of which only the end needs to be read counts as read once that is known.
   const bool is_read = IsEnded(row.step) || row.step == RecoveryStep::kCheckpoint;
   row.bytes_done = is_read ? row.bytes : std::min(row.bytes, ticket.bytes_read_.load());
   if (row.step != RecoveryStep::kWaiting) row.step_for = now - Instant(ticket.since_nanos_.load());
@@ -119,6 +124,7 @@ RecoveryReport RecoveryProgress::Report(Instant now) const {
     row.is_listed = disk.is_listed;
     if (disk.ended) row.ended_after = *disk.ended - begun_;
   }
+  // The end of the whole is the end of the last replica, not the time of this call.
   Instant end = begun_;
   for (const auto& [pid, replica] : replicas_) {
     const RecoveryReport::Replica row = Describe(pid, replica, now);
@@ -137,6 +143,7 @@ RecoveryReport RecoveryProgress::Report(Instant now) const {
   const bool is_listed =
       std::all_of(disks_.begin(), disks_.end(), [](const Disk& disk) { return disk.is_listed; });
   const bool is_done = is_listed && report.all.done + report.all.failed == report.all.replicas;
+  // In parallel mode the first disk may be at work while another is still being measured.
   const bool has_moved = report.all.done + report.all.failed + report.under_way.size() > 0;
   report.phase = is_done                    ? Phase::kDone
                  : !is_listed && !has_moved ? Phase::kListing
@@ -145,8 +152,8 @@ RecoveryReport RecoveryProgress::Report(Instant now) const {
   if (first_served_) report.first_served_after = *first_served_ - begun_;
   const double seconds = absl::ToDoubleSeconds(report.elapsed);
   if (seconds > 0) report.bytes_per_second = static_cast<double>(report.all.bytes_done) / seconds;
-  if (is_done)
-    report.remaining = absl::ZeroDuration();
+  if (is_done) report.remaining = absl::ZeroDuration();
+  // The rate means something only when all bytes are known.
   else if (is_listed && report.bytes_per_second > 0)
     report.remaining = absl::Seconds(static_cast<double>(report.all.bytes - report.all.bytes_done) /
                                      report.bytes_per_second);

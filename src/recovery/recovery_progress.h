@@ -52,6 +52,7 @@ class RecoveryTicket {
 
  private:
   friend class RecoveryProgress;
+  // Relaxed access is enough: displays read them, and each stands for itself.
   std::atomic<RecoveryStep> step_{RecoveryStep::kWaiting};
   std::atomic<int64_t> since_nanos_{0};
   // Spent in each step that has ended.
@@ -127,12 +128,14 @@ class RecoveryProgress {
   RecoveryReport Report(Instant now) const;
 
  private:
+  // What is known of a replica besides its ticket.
   struct Replica {
     size_t disk = 0;
     uint64_t bytes = 0;
     std::shared_ptr<RecoveryTicket> ticket;
     std::optional<Instant> ended;
   };
+  // `ended`: when its last replica ended.
   struct Disk {
     std::string tag;
     bool is_listed = false;

@@ -16,6 +16,7 @@ namespace {
 using Phase = RecoveryReport::Phase;
 using JsonWriter = rapidjson::Writer<rapidjson::StringBuffer>;
 
+// Figures are for people: two digits are enough.
 std::string Seconds(absl::Duration time) {
   return absl::StrFormat("%.2f s", absl::ToDoubleSeconds(time));
 }
@@ -139,6 +140,7 @@ std::string RecoveryLine(const RecoveryReport& report) {
 }
 
 std::string RecoverySummary(const RecoveryReport& report) {
+  // Only a finished start has a summary.
   if (report.phase != Phase::kDone || report.all.replicas == 0) return "";
   std::string text =
       absl::StrCat("recovery took ", Seconds(report.elapsed), ", first replica served after ",
@@ -148,7 +150,9 @@ std::string RecoverySummary(const RecoveryReport& report) {
   if (!report.slowest) return text;
   const RecoveryReport::Replica& last = *report.slowest;
   absl::StrAppend(&text, "; the last was ", Where(last), ", ", Why(last));
+  // Time of all replicas together. It exceeds the elapsed time where several were opened at once.
   const absl::Duration busy = report.in_engine + report.in_replay + report.in_checkpoint;
+  // Advice only where one setting would have helped: one long log, or too few lanes.
   if (last.took() * 2 > report.elapsed)
     absl::StrAppend(&text,
                     "; that one replica took most of it: a smaller replay_seconds_max"

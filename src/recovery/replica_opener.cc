@@ -16,6 +16,7 @@ namespace arion {
 namespace {
 
 // Tells the disk's watch that a log waits, for as long as it does.
+// One wait is held at a time: a log reports each wait once, and its end once (private_log.h).
 std::function<void(const absl::Status&)> WaitReporter(std::shared_ptr<DiskWatch> disks,
                                                       size_t disk) {
   return [disks = std::move(disks), disk,
@@ -24,9 +25,11 @@ std::function<void(const absl::Status&)> WaitReporter(std::shared_ptr<DiskWatch>
   };
 }
 
+// A batch for the engine: large enough to spare calls, small enough not to hold much memory.
 constexpr size_t kGatheredMax = 32;              // mutations
 constexpr size_t kGatheredBytesMax = 128 << 10;  // of their records
 
+// Updates that older versions logged undecided: they see the engine as it is at their decree.
 bool ReadsTheEngine(const Mutation& mutation) {
   return std::any_of(mutation.updates.begin(), mutation.updates.end(), [](const Update& update) {
     return update.code == WriteCode::kIncr || update.code == WriteCode::kCheckAndSet ||
@@ -44,18 +47,20 @@ class ReplicaOpening::Replay {
       : engine_(engine), judgement_(pid, engine.last_applied()) {}
 
   absl::Status Take(MutationPtr mutation) {
+    // Nothing behind a hole may be applied.
     if (has_hole_) return absl::OkStatus();  // nothing behind a hole may be applied
     const Ballot ballot = mutation->ballot;
     const Decree committed = mutation->last_committed;
     committed_.clear();
     const absl::Status judged = judgement_.Add(std::move(mutation), &committed_);
     for (const MutationPtr& m : committed_) {
-      // Before a hole only the writer's own: others may have been replaced in what is missing
-      // (pacifica/PROTOCOL.md 10.2).
+      // Before a hole only mutations of the same ballot count: others may have been replaced by
+      // mutations that are missing (pacifica/PROTOCOL.md 10.2).
       if (!judged.ok() && m->ballot != ballot) break;
       RETURN_IF_ERROR(Gather(*m));
     }
     if (judged.ok()) return judged;
+    // An error that proves nothing more committed is no hole: the opening fails.
     if (committed <= judgement_.last_committed()) return judged;
     RETURN_IF_ERROR(ApplyGathered());
     LOG(ERROR) << judged.message() << "; the replica stands at decree " << engine_.last_applied();
@@ -79,6 +84,7 @@ class ReplicaOpening::Replay {
 
  private:
   absl::Status Gather(const Mutation& m) {
+    // Its decision must see everything before it.
     if (ReadsTheEngine(m)) RETURN_IF_ERROR(ApplyGathered());
     ASSIGN_OR_RETURN(MutationOperations decoded,
                      MutationOperations::Decode(m, engine_, ReadTier::kAll));
@@ -91,6 +97,7 @@ class ReplicaOpening::Replay {
   }
 
   Engine& engine_;
+  // Judges the order of the log and what it proves committed. It outlives the sink's calls.
   LogReplay judgement_;
   std::vector<MutationPtr> committed_;
   std::vector<Engine::AppliedMutation> gathered_;  // committed, in order, not in the engine yet
@@ -108,11 +115,13 @@ std::string LearnPathOf(const std::string& replica_directory) {
 
 namespace {
 
-// What an attempt left whose name could be neither synced nor taken back: it never knew a ballot,
-// and no engine was opened in it. All else that is in the way stays, and that will be said.
+// Removes what a failed creation left under the final name, when its name could be neither synced
+// nor taken back. Such a directory has no ballot and no opened engine. Whatever else is in the way
+// stays, and the creation then fails with a message.
 absl::Status TakeBack(FileSystem& files, const std::string& path, const std::string& temporary) {
   ASSIGN_OR_RETURN(const bool was_opened, IsThere(files, DataPathOf(path)));
   const absl::StatusOr<InitInfo> info = LoadInitInfo(files, path);
+  // A read that was refused proves nothing: the directory stays, and this attempt ends.
   if (IsRefusal(info.status())) return info.status();  // else it would be in the way
   if (was_opened || !info.ok() || info->ballot != Ballot(0)) return absl::OkStatus();
   RETURN_IF_ERROR(files.Rename(path, temporary));
@@ -130,12 +139,16 @@ absl::Status CreateReplicaDirectory(const OpeningHost& host, const FoundReplica&
   RETURN_IF_ERROR(files.CreateDirectories(temporary));
   RETURN_IF_ERROR(StoreAppInfo(files, temporary, replica.app));
   RETURN_IF_ERROR(
+      // A new replica has nothing in an older version's shared log: all of that log is void for it.
       StoreInitInfo(files, temporary, InitInfo{.offset_in_shared_log = host.SharedLogEnd()}));
   RETURN_IF_ERROR(NoteReplaced(files, temporary, replica.replaces));
+  // Before the final name, so that a replica is never found whose log has no place.
   RETURN_IF_ERROR(PrepareLogPlace(files, host.disks->env.clock(),
                                   host.disks->layout.log_home_directory, replica.path, temporary));
   RETURN_IF_ERROR(files.Rename(temporary, replica.path));
   absl::Status synced = files.SyncDirectory(ParentDirectory(replica.path));
+  // The name may not survive a crash, so the replica must not be used. A later attempt finds it by
+  // TakeBack if this renaming fails, too.
   if (!synced.ok()) files.Rename(replica.path, temporary).IgnoreError();
   return synced;
 }
@@ -162,12 +175,14 @@ absl::StatusOr<std::unique_ptr<ReplicaOpening>> ReplicaOpening::Begin(const Open
   ticket->Enter(RecoveryStep::kEngine, host.disks->env.clock().Now());
   OpenedReplica opened{
       .pid = found.pid, .directory = replica_directory, .disk = found.data_directory};
+  // First of all: an open with the wrong place would begin an empty log.
   RETURN_IF_ERROR(CheckLogPlace(files, host.disks->layout.log_home_directory, replica_directory));
   ASSIGN_OR_RETURN(opened.app, LoadAppInfo(files, replica_directory));
   ASSIGN_OR_RETURN(opened.info, LoadInitInfo(files, replica_directory));
   ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine,
                    host.engines.Open(DataPathOf(replica_directory)));
   opened.engine = std::move(engine);
+  // A checkpoint that was durable is gone, so data were lost: the replica must learn anew.
   if (opened.engine->last_durable() < opened.info.durable)
     return absl::DataLossError(
         absl::StrCat("the engine stands at decree ", opened.engine->last_durable().value(),
@@ -188,6 +203,7 @@ absl::Status ReplicaOpening::ReplayPrivateLog() {
   options.on_no_space =
       WaitReporter(host_.disks->watch, host_.disks->layout.LogDiskOf(opened_.disk));
   options.applied = opened_.engine->last_applied();
+  // The take-over compares the private log with the shared one, so it needs all of the newest file.
   options.reads_newest_whole = compares;
   options.valid_start_offset = opened_.info.offset_in_private_log;
   const Instant replay_started = host_.disks->env.clock().Now();
@@ -198,6 +214,7 @@ absl::Status ReplicaOpening::ReplayPrivateLog() {
       host_.open_log(
           host_.disks->env, strand_, std::move(options),
           [this, &first_offset, compares](MutationPtr m) {
+            // Progress in bytes, by offsets: they are global, so the first one counts as 0.
             if (!first_offset) first_offset = m->log_offset;
             ticket_->SetBytesRead(static_cast<uint64_t>(m->log_offset - *first_offset));
             if (compares)
@@ -219,11 +236,12 @@ absl::Status ReplicaOpening::TakeOver(const std::vector<MutationPtr>& records,
   for (const MutationPtr& m : records) {
     const auto verdict = planner_.OnShared(m->ballot, m->decree, m->last_committed, m->log_offset,
                                            [&m] { return RecordMark(*m); });
-    // The server stops.
+    // The caller sees the contradiction and refuses the start.
     if (verdict == TakeOverPlanner::Verdict::kForeign)
       return absl::AbortedError("the shared log is not this replica's");
     if (verdict != TakeOverPlanner::Verdict::kTake) continue;
     RETURN_IF_ERROR(replay_->Take(m));
+    // A hole is not carried into the private log: the next start would stop there again.
     if (replay_->has_hole()) continue;  // a hole is not carried into the private log
     append->push_back(m);
     ++taken_;
@@ -234,8 +252,8 @@ absl::Status ReplicaOpening::TakeOver(const std::vector<MutationPtr>& records,
 absl::StatusOr<OpenedReplica> ReplicaOpening::Finish() {
   OpenedReplica& opened = opened_;
   Enter(RecoveryStep::kCheckpoint);
-  // Else the log has what the engine's files lack: who waits for this replica need not wait for a
-  // flush. A shared log goes once there are checkpoints.
+  // Otherwise the log holds what the engine's files lack, and nobody has to wait for a flush. The
+  // shared log can be removed only once there are checkpoints.
   const bool log_may_go =
       replay_->has_hole() || opened.info.is_learner || host_.SharedLogEnd() != 0;
   if (log_may_go && opened.engine->last_applied() > opened.engine->last_durable())
@@ -243,25 +261,30 @@ absl::StatusOr<OpenedReplica> ReplicaOpening::Finish() {
   opened.recovered.logged = replay_->Uncommitted();
 
   InitInfo info = opened.info;
+  // The largest ballot that anything here bears: the replica must not go back behind it.
   info.ballot =
       std::max({info.ballot, summary_.max_ballot, replay_->max_ballot(), planner_.max_ballot()});
-  // A log with a hole would hide at the next start what is appended behind it: it begins anew; its
-  // files stay.
+  // Behind a hole the next start could not read what is appended. So the log begins anew; its files
+  // stay.
   opened.log_is_void = replay_->has_hole();
   if (opened.log_is_void) {
     info.offset_in_private_log = opened.log->end_offset();
     info.is_learner = true;  // what is missing stays missing at the next start
   }
+  // A shared log that appears later has offsets of its own, which begin at 0.
   if (host_.SharedLogEnd() == 0) info.offset_in_shared_log = 0;  // offsets of a new one start there
+  // Durable before the replica takes part in anything.
   RETURN_IF_ERROR(SettleInitInfo(host_.disks->env.files(), opened.directory, info));
   opened.info = info;
 
+  // Anything that may have lost the log's end makes the stop unclean.
   const bool was_clean =
       origin_ == Origin::kJustCreated || (summary_.was_clean && !summary_.cut_tail && taken_ == 0 &&
                                           !is_incomplete_ && !opened.log_is_void);
   opened.recovered.ballot = info.ballot;
-  // Of void records not: what came instead of them has another.
+  // Ballots of void records do not count: other mutations came in their place.
   opened.recovered.last_mutation_ballot = replay_->max_ballot();
+  // A learner's state can't be a member's; it only learns.
   if (info.is_learner) opened.recovered.inactivity = Inactivity::kRemoved;
   opened.recovered.last_applied = opened.engine->last_applied();
   opened.recovered.last_applied_ballot = replay_->last_committed_ballot();

@@ -72,7 +72,8 @@ absl::Status CreateReplicaDirectory(const OpeningHost& host, const FoundReplica&
 
 // Whether the directory was found at the start or has just been made by CreateReplicaDirectory.
 enum class Origin { kFound, kJustCreated };
-// Begin and Finish of a ReplicaOpening, with nothing between. `strand`: the replica's.
+// Begin and Finish of a ReplicaOpening with nothing between, for a server without a shared log.
+// `strand`: the replica's.
 absl::StatusOr<OpenedReplica> OpenReplica(const OpeningHost& host, StrandPtr strand,
                                           const FoundReplica& found, Origin origin);
 
@@ -106,6 +107,7 @@ class ReplicaOpening {
   void MarkIncomplete() { is_incomplete_ = true; }
 
  private:
+  // Applies what the private log, and then the shared log, prove committed.
   class Replay;
   ReplicaOpening(const OpeningHost& host, StrandPtr strand, OpenedReplica opened, Origin origin,
                  std::shared_ptr<RecoveryTicket> ticket);

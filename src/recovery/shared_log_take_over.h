@@ -71,7 +71,8 @@ class SharedLogTakeOver : public std::enable_shared_from_this<SharedLogTakeOver>
   const std::vector<SharedLogReader::Damage>& damages() const { return damages_; }
 
  private:
-  // One replica in a pass.
+  // One replica in a pass. The strand owns it; its ReplicaOpening is used in the pool while
+  // is_working.
   struct Taker {
     std::shared_ptr<ReplicaOpening> opening;
     Done done;
