@@ -20,6 +20,8 @@ absl::Duration TimeoutOf(const ClientRequest& request) {
 }  // namespace
 
 const TableSettings& Admission::Settings() {
+  // The table's environments change rarely; the serial number spares comparing them at each
+  // request.
   if (settings_serial_ == partition_.office.app_serial()) return settings_;
   settings_serial_ = partition_.office.app_serial();
   settings_ = TableSettings::From(partition_.office.app());
@@ -36,18 +38,22 @@ const TableSettings& Admission::Settings() {
 bool Admission::IsDenied(ClientRequest& request, bool DenyRule::*what) {
   const std::optional<DenyRule>& deny = Settings().deny;
   if (!deny || !((*deny).*what)) return false;
+  // The rule may also want the client to get no answer at all.
   if (deny->how == DenyRule::How::kInvalidState) request.responder.Reply(ErrorCode::kInvalidState);
   return true;
 }
 
 std::optional<absl::Duration> Admission::AdmitWrite(ClientRequest& request) {
   const Throttled counts{ReplicaCount::kDelayedWrites, ReplicaCount::kRejectedWrites};
+  // Two throttles in a row: the first that stops the request decides. A request that the second one
+  // stops has been counted by the first.
   const std::optional<absl::Duration> pause =
       Admit(write_requests_, 1, request, ErrorCode::kBusy, counts);
   if (!pause || *pause > absl::ZeroDuration()) return pause;
   return Admit(write_bytes_, request.body.size(), request, ErrorCode::kBusy, counts);
 }
 
+// Asks for the engine's size even for a remove: removes are how the quota is met again.
 bool Admission::IsOverQuota(WriteCode code, uint64_t bytes) {
   Settings();
   if (!quota_.IsSet() || partition_.engine == nullptr) return false;
@@ -60,6 +66,7 @@ bool Admission::IsOverQuota(WriteCode code, uint64_t bytes) {
         },
         [this, size](const absl::Status&) { quota_.Measured(*size); });
   }
+  // What frees space is let through (admission/A2).
   if (code == WriteCode::kRemove || code == WriteCode::kMultiRemove) return false;
   if (!quota_.IsSpent()) {
     quota_.Taken(bytes);
@@ -73,6 +80,7 @@ bool Admission::IsOverQuota(WriteCode code, uint64_t bytes) {
 
 std::optional<absl::Duration> Admission::AdmitRead(ClientRequest& request) {
   if (request.header.is_backup_request)
+    // No answer, because the client's request to the primary is under way as well.
     return Admit(backup_requests_, 1, request, ErrorCode::kOk,  // no answer: the primary's counts
                  {ReplicaCount::kDelayedBackups, ReplicaCount::kRejectedBackups});
   if (read_bytes_.IsSpent(partition_.clock.Now())) {
@@ -93,10 +101,12 @@ std::optional<absl::Duration> Admission::Admit(RequestThrottle& throttle, uint64
     partition_.figures().Count(counts.delayed);
   if (decision.verdict != RequestThrottle::Verdict::kReject) return decision.pause;
   partition_.figures().Count(counts.rejected);
+  // kOk stands for "no answer".
   if (refusal == ErrorCode::kOk) return std::nullopt;
   if (decision.pause <= absl::ZeroDuration()) {
     request.responder.Reply(refusal);
   } else {
+    // The body is not needed for a refusal, so it does not count against what may wait.
     request.body.clear();
     Delay(decision.pause, std::move(request),
           [refusal](ClientRequest late) { late.responder.Reply(refusal); });
@@ -106,12 +116,14 @@ std::optional<absl::Duration> Admission::Admit(RequestThrottle& throttle, uint64
 
 void Admission::Delay(absl::Duration pause, ClientRequest request, Again again) {
   const uint64_t bytes = request.body.size() + sizeof(ClientRequest);
+  // Beyond this the memory that waits would be the greater trouble.
   if (delayed_bytes_ + bytes > kDelayedBytesMax) return request.responder.Reply(ErrorCode::kBusy);
   delayed_bytes_ += bytes;
   partition_.strand->PostAfter(
       pause, [this, weak = partition_.owner(), bytes, request = std::move(request),
               again = std::move(again)]() mutable {
         const std::shared_ptr<void> owner = weak.lock();
+        // The replica is gone: admission/A1 wants an answer all the same.
         if (owner == nullptr) return request.responder.Reply(ErrorCode::kInvalidState);
         delayed_bytes_ -= bytes;
         again(std::move(request));
@@ -121,9 +133,11 @@ void Admission::Delay(absl::Duration pause, ClientRequest request, Again again) 
 // ---- between two configurations ----
 
 void Admission::Hold(ClientRequest request, ErrorCode error, Again again) {
+  // Held only if a new configuration is about to be known: otherwise waiting helps nobody.
   if (!partition_.office.IsBetweenConfigurations() || !held_.HasRoomFor(request))
     return request.responder.Reply(error);
   held_.Hold(std::move(request), partition_.clock.Now(), std::move(again));
+  // Arms the timer; and the configuration may have become known just now.
   ReleaseHeld();
 }
 
@@ -132,6 +146,7 @@ void Admission::ReleaseHeld() {
   if (!partition_.office.IsBetweenConfigurations()) return held_.Release();
   const Instant now = partition_.clock.Now();
   held_.Expire(now);
+  // One timer, for the first that expires.
   if (held_.empty() || held_timer_ != kNoTimer) return;
   held_timer_ =
       partition_.strand->PostAfter(held_.NextDeadline() - now, [this, weak = partition_.owner()] {
@@ -145,6 +160,7 @@ void Admission::ReleaseHeld() {
 ClientRequest Admission::Watched(RequestKind kind, InboundRequest request, Instant arrived) {
   const absl::Duration logged_from = Settings().slow_query;
   const absl::Duration kept_from = std::min(books_.slow->kept_from(), logged_from);
+  // Made anew only when something differs; requests under way keep the former watch.
   if (watch_ == nullptr || watch_->logged_from != logged_from || watch_->kept_from != kept_from ||
       watch_->table != partition_.office.app().app_name) {
     watch_ =

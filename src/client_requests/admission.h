@@ -7,8 +7,8 @@
 //           description changes.
 // Threads   Strand-bound.
 // Lifetime  A part of a replica, beside its ServedPartition.
-// Promises  admission/A1  Each request that is taken here is answered, dropped as the table wants it,
-//               or given to its `again`, once; also when the replica goes.
+// Promises  admission/A1  Each request that is taken here is answered, dropped as the table wants
+//               it, or given to its `again`, once; also when the replica goes.
 //           admission/A2  What frees space is let through whatever the quota says.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -30,6 +30,9 @@
 
 namespace arion {
 
+// One for each replica. For each request, in this order: Watched, IsDenied, AdmitRead or
+// AdmitWrite, and Delay or Hold where it has to wait. Close ends what is held; what is delayed ends
+// with the replica.
 class Admission {
  public:
   // A request that waited goes on.
@@ -43,28 +46,34 @@ class Admission {
   Admission(const ServedPartition& partition, Books books)
       : partition_(partition), books_(std::move(books)) {}
 
+  // What the table's environments say now. Valid until the next call.
   const TableSettings& Settings();
-  // The watch is made anew when the table is called or slow otherwise.
+  // The request with an answer that is counted and timed. The watch is made anew when the table's
+  // name or its bounds of slowness change.
   ClientRequest Watched(RequestKind kind, InboundRequest request, Instant arrived);
 
-  // Whether it was refused: answered, or not, as the table wants it.
+  // Whether the table's deny rule refused the request. Then it is answered, or dropped, as the rule
+  // says.
   bool IsDenied(ClientRequest& request, bool DenyRule::*what);
   // The pause after which it goes on; nullopt: it was refused, at once or after a pause.
   std::optional<absl::Duration> AdmitWrite(ClientRequest& request);
   std::optional<absl::Duration> AdmitRead(ClientRequest& request);
+  // Whether the write would pass the replica's quota; else its bytes are counted.
   bool IsOverQuota(WriteCode code, uint64_t bytes);
-  // What a read answered counts, too.
+  // Takes the bytes of a read's answer from the table's budget.
   void CountRead(uint64_t bytes) { read_bytes_.Take(bytes, partition_.clock.Now()); }
+  // Calls `again` after the pause. A request that finds no room to wait is answered kBusy.
   void Delay(absl::Duration pause, ClientRequest request, Again again);
 
-  // `error` is its answer where it can't wait for the configuration.
+  // Keeps the request until the configuration is known. Where it can't wait, `error` is its answer.
   void Hold(ClientRequest request, ErrorCode error, Again again);
-  // Those that may go on do, or have waited long enough.
+  // Lets held requests go on if they may, and answers those that have waited long enough.
   void ReleaseHeld();
   void Close() { held_.Refuse(); }
 
  private:
-  struct Throttled {  // what is counted of whom a throttle stops
+  // Which counters rise when a throttle stops a request.
+  struct Throttled {
     ReplicaCount delayed;
     ReplicaCount rejected;
   };
@@ -73,13 +82,16 @@ class Admission {
 
   const ServedPartition& partition_;
   const Books books_;
-  std::shared_ptr<const RequestWatch> watch_;  // null until the first request
+  // Null until the first request.
+  std::shared_ptr<const RequestWatch> watch_;
   TableSettings settings_;
-  uint64_t settings_serial_ = 0;  // of the description they were made from
+  // Of the description they were made from.
+  uint64_t settings_serial_ = 0;
   RequestThrottle write_requests_, write_bytes_, read_requests_, backup_requests_;
   ByteBudget read_bytes_;
   SpaceQuota quota_;
-  uint64_t delayed_bytes_ = 0;  // of requests that throttles hold back
+  // Of requests that throttles hold back.
+  uint64_t delayed_bytes_ = 0;
   HeldRequests held_;
   TimerId held_timer_ = kNoTimer;
 };

@@ -67,6 +67,7 @@ std::string FailedAnswer(ReadCode code, StorageError error, PartitionId pid,
 }
 
 template <class T>
+// The rows are encoded as they are found, and the answer around them at the end.
 absl::StatusOr<std::string> Encoded(const absl::StatusOr<T>& response, EncodedRows rows) {
   if (!response.ok()) return response.status();
   return std::move(rows).Finish(*response);
@@ -76,7 +77,7 @@ using MaybeAnswer = absl::StatusOr<std::optional<std::string>>;  // nullopt: ano
 
 bool WantsAnotherTurn(const MaybeAnswer& answer) { return answer.ok() && !answer->has_value(); }
 
-// For an answer like the one before, and what differs a little.
+// Room for an answer like the one before, and a little more: rows then grow without copies.
 size_t RoomAfter(size_t answer_bytes) { return answer_bytes + answer_bytes / 16 + 256; }
 
 MaybeAnswer MultiGetAnswer(const EngineView& view, const MultiGetRequest& request,
@@ -129,9 +130,11 @@ void ClientReads::Read(ReadCode code, ClientRequest request, Instant deadline,
   if (partition_.IsTooLate(deadline)) return request.responder.Drop();
   if (admission_.IsDenied(request, &DenyRule::reads)) return;
   ClientAnswer& responder = request.responder;
+  // A scan in progress was checked when it was opened, and its request has no partition hash.
   if (!admission_.Settings().Owns(partition_.pid.index, request.header.partition_hash) &&
       code != ReadCode::kScan)
     return responder.Reply(ErrorCode::kParentPartitionMisused);
+  // Order matters, as for writes: what costs nothing and depends on nobody comes first.
   if (!partition_.office.MayServe()) return responder.Reply(ErrorCode::kInvalidState);
   if (throttles == Throttles::kToBeAsked) {
     const std::optional<absl::Duration> pause = admission_.AdmitRead(request);
@@ -143,6 +146,7 @@ void ClientReads::Read(ReadCode code, ClientRequest request, Instant deadline,
                               });
   }
   Call call{.code = code, .kind = KindOf(request), .deadline = deadline};
+  // Held requests have passed the throttles.
   if (const ErrorCode gate = partition_.office.ReadGate(call.kind); gate != ErrorCode::kOk)
     return admission_.Hold(std::move(request), gate, [this, code, deadline](ClientRequest held) {
       Read(code, std::move(held), deadline, Throttles::kPassed);
@@ -158,16 +162,21 @@ void ClientReads::Read(ReadCode code, ClientRequest request, Instant deadline,
 void ClientReads::ReadOne(Call call, const std::string& body) {
   absl::StatusOr<Blob> key = DecodeWrapped<Blob>(body);
   if (!key.ok()) return call.responder.Reply(ErrorCode::kInvalidData);
+  // One `now` for the whole request, so that a record does not expire between reading and
+  // answering.
   const uint32_t now = ExpiryNow(partition_.clock);
   const std::optional<KeyParts> parts = SplitRawKey(*key);
   if (!parts) return AnswerOne(std::move(call), absl::InvalidArgumentError("malformed key"), now);
+  // Noted before the result is known: a key that is missed often is hot, too.
   partition_.NoteKey(KeyUse::kRead, parts->hash_key, call.responder.arrived());
   hot_reads_.Note(*key);
   absl::StatusOr<Record> record = partition_.engine->Get(*key, now, ReadTier::kCacheOnly);
+  // Most reads end here, on the strand, without a change of threads.
   if (!absl::IsUnavailable(record.status()))
     return AnswerOne(std::move(call), std::move(record), now);
 
   if (IsPoolLate(call.responder)) return;
+  // Stays DeadlineExceeded if the pool comes to it too late.
   auto from_disk = std::make_shared<absl::StatusOr<Record>>(absl::DeadlineExceededError(""));
   const Instant arrived = partition_.clock.Now();
   in_pool_.Arrived(arrived);
@@ -175,6 +184,7 @@ void ClientReads::ReadOne(Call call, const std::string& body) {
       [this, arrived, engine = partition_.engine, key = *std::move(key), now, from_disk,
        deadline = call.deadline, &clock = partition_.clock] {
         in_pool_.Began(arrived);
+        // Nobody waits for it any more: the disk is spared.
         if (clock.Now() < deadline) *from_disk = engine->Get(key, now, ReadTier::kAll);
         return absl::OkStatus();
       },
@@ -221,10 +231,14 @@ void ClientReads::AnswerOne(Call call, absl::StatusOr<Record> record, uint32_t n
                          .server = partition_.server};
     if (record.ok())
       response.ttl_seconds =
+          // A record without expiry is -1. It did not expire at `now`, so the difference is
+          // positive.
           record->expire_ts == 0 ? -1 : static_cast<int32_t>(record->expire_ts - now);
     Answer(std::move(call), EncodeWrapped(response));
   }
   const bool failed = error == StorageError::kCorruption || error == StorageError::kIOError;
+  // After the answer, since fencing may close the replica. A want of descriptors or memory is no
+  // damage.
   if (failed && !IsRefusal(record.status()))
     partition_.fence(absl::StrCat("read: ", record.status().ToString()));
 }
@@ -245,6 +259,7 @@ void ClientReads::ReadSeveral(Call call, std::string body) {
   const auto read_points = [&]<class Request>(auto points_of, auto operate, const Request*) {
     ReadInTurns read(partition_.engine, operate);
     if (body.size() > kRequestOnStrandBytesMax)
+      // A long request is decoded in the pool: even that would hold the strand up.
       return in_pool([read, body = std::move(body), get = std::optional<Request>()](
                          const ReadTerms& terms) mutable -> MaybeAnswer {
         if (!get) {
@@ -255,12 +270,16 @@ void ClientReads::ReadSeveral(Call call, std::string body) {
     absl::StatusOr<Request> get = DecodeWrapped<Request>(body);
     if (!get.ok()) return responder.Reply(ErrorCode::kInvalidData);
     if constexpr (requires { get->hash_key; })
+      // Only where there is one hash key for the whole request.
       partition_.NoteKey(KeyUse::kRead, get->hash_key, call.responder.arrived());
     const size_t points = points_of(*get);
+    // Points in the cache are answered here. A range always goes to the pool, because its length is
+    // not known.
     if (points > 0 && points <= kPointsOnStrandMax) {
       MaybeAnswer answer = read.Take(
           *get, TermsOf(ExpiryNow(partition_.clock), admission_.Settings(), call.deadline),
           ReadTier::kCacheOnly);
+      // Something is not in the cache, or there is too much: the pool begins anew with all of it.
       if (!WantsAnotherTurn(answer) && !absl::IsUnavailable(answer.status()))
         return AnswerSeveral(std::move(call), std::move(answer));
     }
@@ -297,6 +316,7 @@ void ClientReads::ReadSeveral(Call call, std::string body) {
       if (IsPoolLate(responder)) return;
       std::unique_ptr<ScanCursor> cursor = scans_.Take(scan->context_id, partition_.clock.Now());
       if (cursor == nullptr)
+        // Not found: the client starts a new scan behind its last record.
         return responder.Reply(ErrorCode::kOk, FailedAnswer(call.code, StorageError::kNotFound,
                                                             partition_.pid, partition_.server));
       return ContinueScan(std::move(call), std::move(cursor));
@@ -309,6 +329,7 @@ void ClientReads::ReadSeveral(Call call, std::string body) {
 ReadTerms ClientReads::TermsOf(uint32_t now, const TableSettings& settings,
                                Instant deadline) const {
   const Clock& clock = partition_.clock;
+  // A limit of the table counts for each turn; the client's deadline for the whole.
   const bool is_limited = settings.iteration_time_max != absl::InfiniteDuration();
   return {.pid = partition_.pid,
           .server = partition_.server,
@@ -340,12 +361,15 @@ void ClientReads::ReadInPool(Call call, Work work, absl::AnyInvocable<void()> th
           if (tally.filtered > 0)
             partition_.figures().Count(ReplicaCount::kFilteredRecords, tally.filtered);
         }
-        // Lets go of the engine here, not on the strand.
+        // The view and the engine's share end here: closing an engine must not happen on the
+        // strand.
         if (!WantsAnotherTurn(turn->answer)) turn->work = nullptr;
         return absl::OkStatus();
       },
       [this, turn, call = std::move(call), then = std::move(then)](const absl::Status&) mutable {
         if (WantsAnotherTurn(turn->answer)) {
+          // The gate is asked between turns as well: a long read must not go on for a replica that
+          // may not answer it.
           const ErrorCode gate = partition_.office.ReadGate(call.kind);
           if (gate == ErrorCode::kOk)
             return ReadInPool(std::move(call), std::move(turn->work), std::move(then));
@@ -369,6 +393,7 @@ void ClientReads::AnswerSeveral(Call call, absl::StatusOr<std::optional<std::str
       absl::IsDataLoss(body.status()) ? StorageError::kCorruption : StorageError::kIOError;
   call.responder.Reply(ErrorCode::kOk,
                        FailedAnswer(call.code, error, partition_.pid, partition_.server));
+  // Fencing after the answer, as in AnswerOne.
   if (!IsRefusal(body.status())) partition_.fence(absl::StrCat("read: ", body.status().ToString()));
 }
 
@@ -376,6 +401,7 @@ void ClientReads::AnswerSeveral(Call call, absl::StatusOr<std::optional<std::str
 
 void ClientReads::OpenScan(Call call, const GetScannerRequest& request) {
   const TableSettings& settings = admission_.Settings();
+  // A copy of the settings: the scan may outlive them.
   ScanCursor::Owns owns;
   if (settings.validate_partition_hash)
     owns = [settings, index = partition_.pid.index](uint64_t hash) {
@@ -392,10 +418,11 @@ void ClientReads::OpenScan(Call call, const GetScannerRequest& request) {
 
 void ClientReads::ContinueScan(Call call, std::unique_ptr<ScanCursor> cursor) {
   if (!scans_.is_seeded()) scans_.Seed(random_.Next());
+  // The id is chosen before the batch is read, since the answer carries it.
   const int64_t next_id = scans_.NewId();
   // Shared by the pool's work and what follows it; gone before the engine may be exchanged.
   auto scan = std::make_shared<std::unique_ptr<ScanCursor>>(std::move(cursor));
-  // One whose request came too late is lost with it: nobody knows its next id.
+  // A scan whose request came too late is lost: nobody knows its next id.
   auto is_read = std::make_shared<bool>(false);
   const ReadKind kind = call.kind;
   ReadInPool(
@@ -409,6 +436,8 @@ void ClientReads::ContinueScan(Call call, std::unique_ptr<ScanCursor> cursor) {
       },
       [this, scan, kind, next_id, is_read] {
         std::unique_ptr<ScanCursor> kept = std::move(*scan);
+        // EndScans may have run while the batch was read: a scan that is kept now would hold a view
+        // of the former engine.
         if (kept == nullptr || !*is_read || partition_.office.ReadGate(kind) != ErrorCode::kOk)
           return;
         scans_.Keep(next_id, std::move(kept), partition_.clock.Now());
@@ -424,6 +453,7 @@ void ClientReads::ClearScanner(const InboundRequest& request) {
 
 void ClientReads::ScheduleScanSweep() {
   if (scan_timer_ != kNoTimer || scans_.size() == 0) return;
+  // One timer for all scans; it runs only while there are any.
   scan_timer_ =
       partition_.strand->PostAfter(ScannerTable::kLifetime, [this, weak = partition_.owner()] {
         const std::shared_ptr<void> owner = weak.lock();

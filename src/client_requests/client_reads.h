@@ -1,13 +1,14 @@
-// ClientReads: clients' reads of one partition, from the request, where the cache can't answer through
-// the disk's pool, to the answer; and scans that are under way.
+// ClientReads: clients' reads of one partition, from the request, where the cache can't answer
+// through the disk's pool, to the answer; and scans that are under way.
 //
 // Shapes    Reads of long ranges take turns in the pool, all on the view of the first. Where reads
 //           wait for the pool for too long already, what arrives is answered kBusy.
 // Threads   Strand-bound; reads run in the disk's pool.
 // Lifetime  A part of a replica, beside its ServedPartition and its Admission.
-// Promises  client_reads/D1  No read is answered kOk unless the office allowed it before it was read
-//               and allows it when it is answered.
-//           client_reads/D2  After EndScans no scan holds a view of the engine, but those in the pool.
+// Promises  client_reads/D1  No read is answered kOk unless the office allowed it before it was
+//               read and allows it when it is answered.
+//           client_reads/D2  After EndScans no scan holds a view of the engine, but those in the
+//               pool.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -31,16 +32,21 @@
 
 namespace arion {
 
+// The reads that clients send.
 enum class ReadCode { kGet, kTtl, kMultiGet, kBatchGet, kSortKeyCount, kGetScanner, kScan };
 
+// One for each replica: Read for each request, EndScans before the engine is exchanged, Close at
+// the end.
 class ClientReads {
  public:
   ClientReads(const ServedPartition& partition, Admission& admission, Random& random)
       : partition_(partition), admission_(admission), random_(random) {}
 
+  // Answers the request at once, from the pool, or after a pause.
   void Read(ReadCode code, InboundRequest request, RequestTimes times);
-  // Is not answered.
+  // Ends the scan that the request names. Clients expect no answer.
   void ClearScanner(const InboundRequest& request);
+  // Drops all scans with their views. Their clients begin anew.
   void EndScans() { scans_.Clear(); }
   // A sample of what was read last.
   std::vector<std::string> HotKeys() const { return hot_reads_.Keys(); }
@@ -54,14 +60,15 @@ class ClientReads {
     Instant deadline;
   };
   enum class Throttles : uint8_t { kToBeAsked, kPassed };
-  // nullopt: others first, then it is called again (read_operations.h). Gone with its last turn.
+  // One turn of a read. nullopt: others get theirs, then it is called again (read_operations.h). It
+  // is destroyed with its last turn, in the pool.
   using Work = absl::AnyInvocable<absl::StatusOr<std::optional<std::string>>(const ReadTerms&)>;
   void Read(ReadCode code, ClientRequest request, Instant deadline, Throttles throttles);
   void ReadOne(Call call, const std::string& body);
   void AnswerOne(Call call, absl::StatusOr<Record> record, uint32_t now);
   void ReadSeveral(Call call, std::string body);
   ReadTerms TermsOf(uint32_t now, const TableSettings& settings, Instant deadline) const;
-  // The disk answers nothing, or too slowly for what waits already: answered kBusy.
+  // Whether the pool's queue waits too long already; then the request was answered kBusy.
   bool IsPoolLate(ClientAnswer& responder);
   void ReadInPool(Call call, Work work, absl::AnyInvocable<void()> then);
   // `body` holds one.

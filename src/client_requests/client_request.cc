@@ -24,6 +24,7 @@ void RequestWatch::Note(const SlowRequest& request) const {
 }
 
 void ClientAnswer::Drop() {
+  // The responder goes without a reply: the connection says nothing.
   responder_ = Responder();
   if (watch_ == nullptr) return;
   const Instant now = watch_->clock.Now();
@@ -36,6 +37,7 @@ void ClientAnswer::Drop() {
 void ClientAnswer::Answer(ErrorCode error, std::string body, const WriteTimes::Times* times,
                           Instant applied) {
   const size_t answered_bytes = body.size();
+  // First the reply, then the books: the client waits.
   responder_.Reply(error, std::move(body));
   if (watch_ == nullptr) return;
   const Instant now = watch_->clock.Now();
@@ -47,6 +49,7 @@ void ClientAnswer::Answer(ErrorCode error, std::string body, const WriteTimes::T
     stages = StagesOf(*times, arrived_, applied, now);
     watch_->stats->Staged(stages);
   }
+  // Compared here, so that a fast request costs one load.
   if (now - arrived_ >= watch_->kept_from) {
     watch_->stats->figures().Count(IsWrite(kind_) ? ReplicaCount::kSlowWrites
                                                   : ReplicaCount::kSlowReads);

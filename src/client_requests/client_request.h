@@ -27,8 +27,10 @@ struct RequestWatch {
   std::shared_ptr<RequestStats> stats;
   std::shared_ptr<SlowRequests> slow;
   std::shared_ptr<ForegroundPace> foreground;
-  absl::Duration kept_from;    // requests that take so long are kept for displays,
-  absl::Duration logged_from;  // and those that take so long are logged, too
+  // Requests that take this long are kept for displays.
+  absl::Duration kept_from;
+  // And those that take so long are logged, too.
+  absl::Duration logged_from;
 
   // `stages`: of writes that were logged.
   void Note(const SlowRequest& request) const;
@@ -41,6 +43,7 @@ struct RequestTimes {
   Instant deadline = Instant::InfiniteFuture();
 };
 
+// The way back to one client. Reply or Drop ends it, once; it counts the answer and its time.
 class ClientAnswer {
  public:
   ClientAnswer() = default;
@@ -78,9 +81,11 @@ class ClientAnswer {
   RequestKind kind_ = RequestKind::kGet;
 };
 
+// A request as the parts of a replica pass it on; only one of them has it at a time.
 struct ClientRequest {
   RequestHeader header;
-  std::string body;  // wrapped argument
+  // The wrapped argument.
+  std::string body;
   ClientAnswer responder;
 };
 

@@ -18,6 +18,7 @@ constexpr uint64_t kExpandedBytesMax = 128 << 20;
 
 // Of a client's write.
 RequestKind KindOf(WriteCode code) {
+  // The codes of both enumerations are in the same order.
   static_assert(static_cast<int>(WriteCode::kCheckAndMutate) - static_cast<int>(WriteCode::kPut) ==
                 static_cast<int>(RequestKind::kCheckAndMutate) -
                     static_cast<int>(RequestKind::kPut));
@@ -51,14 +52,18 @@ void ClientWrites::Write(WriteCode code, ClientRequest request, Instant deadline
     return refuse(ErrorCode::kParentPartitionMisused);
   if (!partition_.office.HoldsLease()) return refuse(ErrorCode::kInvalidState);
   const ErrorCode gate = partition_.office.WriteGate();
+  // Perhaps only the configuration is not known yet, so the request may wait for it.
   if (gate == ErrorCode::kInvalidState)
     return admission_.Hold(std::move(request), gate,
                            [this, code, deadline, throttles](ClientRequest held) {
                              Write(code, std::move(held), deadline, throttles);
                            });
+  // Before other refusals of the gate: a full disk is what the client, and its operator, can act
+  // on.
   if (const ErrorCode space = partition_.office.SpaceGate(); space != ErrorCode::kOk)
     return refuse(space);
   if (gate != ErrorCode::kOk) return refuse(gate);
+  // The last check that refuses, because it may count the bytes as taken.
   if (admission_.IsOverQuota(code, request.body.size()))
     return refuse(ErrorCode::kDiskInsufficient);
   if (throttles == Throttles::kToBeAsked) {
@@ -81,12 +86,14 @@ void ClientWrites::Enter(WriteCode code, ClientRequest request, Instant deadline
     return request.responder.Reply(
         ErrorCode::kOk, EncodeAnswer(code, operation->Refusal(), partition_.pid, kInvalidDecree,
                                      partition_.server));
+  // What the write will occupy in the log and the engine, not what came.
   const uint64_t bytes = operation->expanded_bytes();
   if (bytes > kExpandedBytesMax) {
     LOG_EVERY_N(WARNING, 100) << partition_.tag() << " " << WriteCodeName(code) << " of " << bytes
                               << " bytes in keys and values refused: at most " << kExpandedBytesMax;
     return refuse(ErrorCode::kInvalidData);
   }
+  // Only writes that are not ordered count: the core bounds the others.
   if (undecided_bytes_ >= kUndecidedBytesMax) return refuse(ErrorCode::kBusy);
 
   const ClientToken token = hooks_.new_token();
@@ -95,6 +102,7 @@ void ClientWrites::Enter(WriteCode code, ClientRequest request, Instant deadline
   const uint64_t hash = Crc64(hash_key);
   const WriteOrder::Kind kind =
       operation->NeedsRecord() ? WriteOrder::Kind::kDecided : WriteOrder::Kind::kBlind;
+  // Tokens rise, so the hint is right.
   under_way_.emplace_hint(under_way_.end(), token,
                           UnderWay{.responder = std::move(request.responder),
                                    .operation = *std::move(operation),
@@ -108,15 +116,21 @@ void ClientWrites::Enter(WriteCode code, ClientRequest request, Instant deadline
 }
 
 void ClientWrites::Begin() {
+  // Ordering may answer at once, which ends a write and begins the next: a loop, not a recursion
+  // (client_writes/W2).
   if (is_beginning_) return;
   is_beginning_ = true;
+  // The barrier is passed as a whole: either reads are allowed again, or nobody here may become
+  // primary.
   if (!at_barrier_.empty() &&
       (!partition_.office.MayBePrimaryAgain() ||
        partition_.office.ReadGate(ReadKind::kPrimaryOnly) == ErrorCode::kOk)) {
+    // Those that find the gate closed again put themselves into at_barrier_ anew.
     for (const ClientToken token : std::exchange(at_barrier_, {}))
       if (const auto it = under_way_.find(token); it != under_way_.end())
         LookAndDecide(token, it->second);
   }
+  // Closed by what was begun just now: the rest is answered by Close.
   while (!partition_.office.IsClosed()) {
     const std::optional<WriteOrder::Token> token = order_.TakeReady();
     if (!token) break;
@@ -128,6 +142,7 @@ void ClientWrites::Begin() {
 }
 
 void ClientWrites::BeginOne(ClientToken token, UnderWay& write) {
+  // Asked when its turn comes, so what waited too long is not logged.
   if (partition_.IsTooLate(write.deadline)) return Drop(token, write);
   if (write.operation->NeedsRecord()) return LookAndDecide(token, write);
   Order(token, write, std::nullopt, ExpiryNow(partition_.clock));
@@ -142,6 +157,7 @@ void ClientWrites::Drop(ClientToken token, UnderWay& write) {
 void ClientWrites::LookAndDecide(ClientToken token, UnderWay& write) {
   if (const ErrorCode gate = partition_.office.ReadGate(ReadKind::kPrimaryOnly);
       gate != ErrorCode::kOk) {
+    // No way back to being primary: the client asks the meta server for another one.
     if (!partition_.office.MayBePrimaryAgain()) return Finish(token, gate, {});
     write.phase = UnderWay::Phase::kBarrier;
     at_barrier_.push_back(token);
@@ -161,12 +177,14 @@ void ClientWrites::LookAndDecide(ClientToken token, UnderWay& write) {
       },
       [this, token, ballot = partition_.office.ballot(), now, from_disk](const absl::Status&) {
         const auto it = under_way_.find(token);
+        // It was refused meanwhile (RefuseUndecided).
         if (it == under_way_.end()) return;
         // Under another ballot another primary may have written meanwhile.
         if (ballot == partition_.office.ballot())
           Decide(token, it->second, std::move(*from_disk), now);
         else
           LookAndDecide(token, it->second);
+        // The decision may let others begin.
         Begin();
       });
 }
@@ -191,14 +209,17 @@ void ClientWrites::Decide(ClientToken token, UnderWay& write, absl::StatusOr<Rec
 
 void ClientWrites::Order(ClientToken token, UnderWay& write, const std::optional<Record>& record,
                          uint32_t now) {
+  // Asked before Decide, which ends the operation.
   const bool was_decided = write.operation->NeedsRecord();
   write.outcome = (*std::move(write.operation)).Decide(record, admission_.Settings(), now);
   write.operation.reset();
+  // Nothing to log, such as a check that did not pass: answered without a decree.
   if (write.outcome.updates.empty())
     return Finish(
         token, ErrorCode::kOk,
         EncodeAnswer(write.code, write.outcome, partition_.pid, kInvalidDecree, partition_.server));
   ClientWrite event{.token = token, .received_at_us = partition_.clock.WallMicros()};
+  // The updates go with the event; the outcome without them is kept for the answer.
   event.updates = std::exchange(write.outcome.updates, {});
   write.phase = UnderWay::Phase::kOrdered;
   undecided_bytes_ -= write.bytes;
@@ -215,6 +236,7 @@ ClientWrites::UnderWay ClientWrites::End(ClientToken token) {
   CHECK(it != under_way_.end());
   UnderWay write = std::move(it->second);
   under_way_.erase(it);
+  // The core settles the place of an ordered write; of any other it is settled by its end.
   if (write.phase != UnderWay::Phase::kOrdered) {
     undecided_bytes_ -= write.bytes;
     const bool is_deciding = write.code >= WriteCode::kIncr;
@@ -226,6 +248,7 @@ ClientWrites::UnderWay ClientWrites::End(ClientToken token) {
 
 void ClientWrites::Answer(const ClientReply& reply, Instant now) {
   const auto it = under_way_.find(reply.token);
+  // Answered before: Close or RefuseUndecided was faster.
   if (it == under_way_.end()) return;
   if (reply.err != ErrorCode::kOk) return Finish(reply.token, reply.err, {});
   // Committed, but no longer ours to say so (replica/P1): the client hears that the outcome is
@@ -233,12 +256,14 @@ void ClientWrites::Answer(const ClientReply& reply, Instant now) {
   if (!partition_.office.HoldsLease()) return Finish(reply.token, ErrorCode::kTimeout, {});
   std::string body = EncodeAnswer(it->second.code, it->second.outcome, partition_.pid, reply.decree,
                                   partition_.server);
+  // Unknown for a write that took longer than 64 others: then only the total is counted.
   const WriteTimes::Times* times = times_.Find(reply.decree);
   if (times == nullptr) return Finish(reply.token, ErrorCode::kOk, std::move(body));
   End(reply.token).responder.Reply(std::move(body), *times, now);
 }
 
 void ClientWrites::RefuseUndecided(ErrorCode error) {
+  // Those that wait have no place in the order yet, so they leave without Settle.
   for (const ClientToken token : order_.DropWaiting()) {
     const auto it = under_way_.find(token);
     CHECK(it != under_way_.end());
@@ -246,6 +271,7 @@ void ClientWrites::RefuseUndecided(ErrorCode error) {
     it->second.responder.Reply(error);
     under_way_.erase(it);
   }
+  // Collected first: Finish changes under_way_.
   std::vector<ClientToken> looking;
   for (const auto& [token, write] : under_way_)
     if (write.phase == UnderWay::Phase::kBarrier || write.phase == UnderWay::Phase::kReading)
@@ -255,7 +281,8 @@ void ClientWrites::RefuseUndecided(ErrorCode error) {
 }
 
 void ClientWrites::Close() {
-  // Whether those that the core has were committed is not known here.
+  // It is not known here whether the writes that the core has were committed: their clients are
+  // told that the outcome is unknown.
   for (auto& [token, write] : under_way_)
     write.responder.Reply(write.phase == UnderWay::Phase::kOrdered ? ErrorCode::kTimeout
                                                                    : ErrorCode::kInvalidState);

@@ -1,13 +1,14 @@
-// ClientWrites: clients' writes to one partition, from the request to the core's event, and from its
-// answer to the client.
+// ClientWrites: clients' writes to one partition, from the request to the core's event, and from
+// its answer to the client.
 //
 // Shapes    A write enters the order of its hash key (data_api/write_order.h). One that needs a
-//           record looks at it when its turn comes: behind the barrier of a new primary, in the cache
-//           or through the disk's pool. What waits for others is 64 MiB at most.
+//           record looks at it when its turn comes: behind the barrier of a new primary, in the
+//           cache or through the disk's pool. What waits for others is 64 MiB at most.
 // Threads   Strand-bound.
 // Lifetime  A part of a replica, beside its ServedPartition and its Admission.
-// Promises  client_writes/W1  A write that needs a record is decided once, under the ballot in which
-//               it is ordered, by what it looked at after every earlier write to its hash key.
+// Promises  client_writes/W1  A write that needs a record is decided once, under the ballot in
+//               which it is ordered, by what it looked at after every earlier write to its hash
+//               key.
 //           client_writes/W2  Begin is not recursive, though what it begins may end at once and let
 //               others begin.
 // SPDX-License-Identifier: Apache-2.0
@@ -33,11 +34,15 @@
 
 namespace arion {
 
+// One for each replica. Write enters a request; Begin is called whenever the office, the watermarks
+// or the order may let one go on; Answer comes from the core. Close ends it.
 class ClientWrites {
  public:
   struct Hooks {
+    // A number larger than all before.
     std::function<ClientToken()> new_token;
-    std::function<void(ClientWrite)> order;  // gives it to the core, which may answer at once
+    // Gives it to the core, which may answer at once.
+    std::function<void(ClientWrite)> order;
   };
   // `request_bytes_max`: 0 = no limit.
   ClientWrites(const ServedPartition& partition, Admission& admission, uint64_t request_bytes_max,
@@ -47,34 +52,43 @@ class ClientWrites {
         request_bytes_max_(request_bytes_max),
         hooks_(std::move(hooks)) {}
 
+  // Checks the request and enters it; it is answered in any case.
   void Write(WriteCode code, InboundRequest request, RequestTimes times);
-  // Something that writes wait for may have happened.
+  // Begins the writes whose turn has come; to be called when something that they wait for may have
+  // happened.
   void Begin();
-  // The core's answer, in a step of that time.
+  // The core's answer to one write. `now`: the time of the step that gave it.
   void Answer(const ClientReply& reply, Instant now);
-  // All that the core does not have.
+  // Answers all writes that the core does not have with `error`.
   void RefuseUndecided(ErrorCode error);
-  // Answers all.
+  // Answers all writes, with an unknown outcome where the core has them.
   void Close();
 
-  // What the time of those under way went into.
+  // When the mutations of writes under way passed their stages.
   WriteTimes& times() { return times_; }
 
  private:
   struct UnderWay {
     enum class Phase : uint8_t {
-      kEntered,  // waits for others, or its turn is about to come
-      kBarrier,  // waits until the office is taken and all of former terms is applied
-      kReading,  // waits for the disk
-      kOrdered,  // the core has it
+      // Waits for others, or its turn is about to come.
+      kEntered,
+      // Waits until reads are allowed: a new primary must have applied what former terms left.
+      kBarrier,
+      // Waits for the disk.
+      kReading,
+      // The core has it.
+      kOrdered,
     };
     Phase phase = Phase::kEntered;
     ClientAnswer responder;
-    std::optional<WriteOperation> operation;  // until it is decided
-    WriteOutcome outcome;                     // from then on; without its updates
+    // Until it is decided.
+    std::optional<WriteOperation> operation;
+    // From then on; without its updates.
+    WriteOutcome outcome;
     WriteCode code = WriteCode::kPut;
     Instant deadline;
-    uint64_t hash = 0;  // of its hash key
+    // Of its hash key.
+    uint64_t hash = 0;
     uint64_t bytes = 0;
   };
   enum class Throttles : uint8_t { kToBeAsked, kPassed };
@@ -95,7 +109,8 @@ class ClientWrites {
   const Hooks hooks_;
   std::map<ClientToken, UnderWay> under_way_;
   WriteOrder order_;
-  uint64_t undecided_bytes_ = 0;  // of those that the core does not have
+  // Of those that the core does not have.
+  uint64_t undecided_bytes_ = 0;
   std::vector<ClientToken> at_barrier_;
   bool is_beginning_ = false;
   WriteTimes times_;

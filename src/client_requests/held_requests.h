@@ -1,8 +1,8 @@
-// HeldRequests: clients' requests that wait for the end of a change of their partition's configuration,
-// rather than be sent to a meta server that does not know it yet either. Pure.
+// HeldRequests: clients' requests that wait for the end of a change of their partition's
+// configuration, rather than be sent to a meta server that does not know it yet either. Pure.
 //
-// Shapes    Each waits for 500 ms at most, all of them in 16 MiB. Who has waited long enough is answered
-//           kInvalidState: its client asks the meta server.
+// Shapes    Each waits for 500 ms at most, all of them in 16 MiB. Who has waited long enough is
+//           answered kInvalidState: its client asks the meta server.
 // Threads   Not thread-safe.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -18,6 +18,8 @@
 
 namespace arion {
 
+// Belongs to one Admission, which asks HasRoomFor before Hold and runs a timer for NextDeadline.
+// Each request leaves once: by Release, Expire or Refuse.
 class HeldRequests {
  public:
   static constexpr uint64_t kBytesMax = 16 << 20;
@@ -49,7 +51,8 @@ class HeldRequests {
     return request.body.size() + sizeof(Held);
   }
 
-  std::deque<Held> held_;  // in order of arrival, and so of `until`
+  // In order of arrival, and so of `until`.
+  std::deque<Held> held_;
   uint64_t bytes_ = 0;
 };
 

@@ -20,6 +20,7 @@ constexpr char kName[] = ".arion-hot-reads";
 }  // namespace
 
 void HotReads::Note(std::string_view raw_key) {
+  // Long keys would fill the sample.
   if (seen_++ % kOneIn != 0 || raw_key.size() > kKeyBytesMax) return;
   while (last_.size() == kKeysMax || bytes_ + raw_key.size() > kBytesMax) {
     bytes_ -= last_.front().size();
@@ -30,6 +31,7 @@ void HotReads::Note(std::string_view raw_key) {
 }
 
 std::vector<std::string> HotReads::Keys() const {
+  // Sorted as well: neighbouring keys share blocks, so warming reads them once.
   const std::set<std::string> once(last_.begin(), last_.end());
   return {once.begin(), once.end()};
 }
@@ -51,6 +53,7 @@ absl::StatusOr<std::vector<std::string>> LoadHotReads(FileSystem& files,
   const std::string path = JoinPath(replica_directory, kName);
   ASSIGN_OR_RETURN(const std::string bytes, ReadFile(files, path));
   const absl::Status damaged = absl::DataLossError(absl::StrCat(path, " is damaged"));
+  // Shorter than its own checksum.
   if (bytes.size() < sizeof(uint32_t)) return damaged;
   const std::string_view content = std::string_view(bytes).substr(0, bytes.size() - 4);
   if (Crc32c(content) != LoadLittle<uint32_t>(bytes.data() + content.size())) return damaged;
@@ -59,6 +62,7 @@ absl::StatusOr<std::vector<std::string>> LoadHotReads(FileSystem& files,
     return damaged;
   std::vector<std::string> keys;
   while (!reader.rest().empty()) {
+    // A length beyond the end makes the reader fail.
     keys.emplace_back(reader.Bytes(reader.Little<uint32_t>()));
     if (!reader.ok()) return damaged;
   }

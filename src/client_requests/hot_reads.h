@@ -20,10 +20,13 @@
 
 namespace arion {
 
+// One for each replica. The sample is stored with checkpoints and at the end, and read at the next
+// start.
 class HotReads {
  public:
   static constexpr size_t kKeysMax = 1024;
-  static constexpr size_t kBytesMax = 64 << 10;  // of keys; a server holds thousands of samples
+  // Of keys; a server holds thousands of samples.
+  static constexpr size_t kBytesMax = 64 << 10;
 
   // Every eighth is taken, so that a key read often is likely among them.
   void Note(std::string_view raw_key);
@@ -31,8 +34,10 @@ class HotReads {
   std::vector<std::string> Keys() const;
 
  private:
-  std::deque<std::string> last_;  // oldest first
-  size_t bytes_ = 0;              // of last_
+  // Oldest first.
+  std::deque<std::string> last_;
+  // Of last_.
+  size_t bytes_ = 0;
   uint64_t seen_ = 0;
 };
 

@@ -1,4 +1,5 @@
-// Office: what this server may do for one partition at this moment, as whoever serves its clients asks.
+// Office: what this server may do for one partition at this moment, as whoever serves its clients
+// asks.
 //
 // Threads   Strand-bound.
 // Promises  office/O1  MayServe and ReadGate allow nothing without the lease, nor after the replica
@@ -15,6 +16,8 @@
 
 namespace arion {
 
+// Implemented by the replica (replica/replica_office.h), which outlives the parts that ask. Every
+// answer describes this moment: ask before an act, and again before its result counts.
 class Office {
  public:
   virtual ~Office() = default;
@@ -36,7 +39,8 @@ class Office {
 
   virtual Ballot ballot() const = 0;
   virtual const AppInfo& app() const = 0;
-  virtual uint64_t app_serial() const = 0;  // rises when app() changes
+  // Rises when app() changes.
+  virtual uint64_t app_serial() const = 0;
 };
 
 }  // namespace arion

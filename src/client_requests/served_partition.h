@@ -22,6 +22,8 @@
 
 namespace arion {
 
+// One for each replica, made with it. It gives its parts only what they need, so that they can be
+// tested without a replica.
 struct ServedPartition {
   // Runs `work` in the disk's pool, then `then` on the strand; the parts stay as long.
   using InPool = std::function<void(absl::AnyInvocable<absl::Status()> work,
@@ -30,14 +32,17 @@ struct ServedPartition {
   const Clock& clock;
   const StrandPtr strand;
   const PartitionId pid;
-  const std::string server;  // this one, as answers name it
+  // This server's address, as answers name it.
+  const std::string server;
   const std::shared_ptr<RequestStats> stats;
   const Office& office;
-  const std::shared_ptr<Engine>& engine;  // null while it is exchanged
+  // Null while it is exchanged.
+  const std::shared_ptr<Engine>& engine;
   std::function<std::weak_ptr<void>()> owner;
   InPool in_pool;
   std::function<void(const std::string& why)> fence;
-  std::function<std::string()> tag;  // for the log
+  // Names the replica in the log.
+  std::function<std::string()> tag;
 
   bool IsTooLate(Instant deadline) const { return clock.Now() >= deadline; }
   ReplicaFigures& figures() const { return stats->figures(); }

@@ -31,7 +31,7 @@ struct SharedLogTakeOver::Pass {
       : reader(files, catalog, first) {}
 
   // Copies what may matter to its replica.
-  // The log's records come partition by partition in runs, hence the look at the last filter.
+  // `last` saves the search where records of one partition follow each other.
   void Take(const MutationView& m) {
     if (last == nullptr || !(last->first == m.pid())) {
       const auto it = filters.find(m.pid());
