@@ -11,6 +11,7 @@
 namespace arion {
 namespace {
 
+// Where an apply runs: on the strand it must not wait, neither for a record nor for the engine.
 enum class Place { kStrand, kPool };
 
 absl::Status ApplyTo(Engine& engine, const Mutation& mutation, Place place) {
@@ -46,16 +47,19 @@ void ApplyQueue::PopFirst() {
 }
 
 void ApplyQueue::Pump() {
+  // One job for all: each job costs a change of threads, and nobody waits for a learner's applies.
   if (urgency_ == Urgency::kLast && !waiting_.empty()) {
     is_held_ = true;
     return ApplyInPool(waiting_.size());
   }
+  // One report for all that were applied in this turn.
   Decree applied = kInvalidDecree;
   absl::Status status;
   while (!waiting_.empty()) {
     status = ApplyTo(*engine_, *waiting_.front(), Place::kStrand);
     if (!status.ok()) break;
     applied = waiting_.front()->decree;
+    // Before the next mutation changes the content.
     if (view_.take != nullptr) OfferView(applied);
     PopFirst();
   }
@@ -63,6 +67,7 @@ void ApplyQueue::Pump() {
   is_held_ = !status.ok();  // before the hook, which may come back with more
   if (applied != kInvalidDecree) hooks_.on_applied(applied);
   if (status.ok() || is_abandoned_) return;
+  // The first one alone goes to the pool; those behind it may succeed on the strand again.
   if (absl::IsUnavailable(status) || IsRefusal(status)) return ApplyInPool(1);
   Fail(status);
 }
@@ -73,6 +78,7 @@ void ApplyQueue::ApplyInPool(size_t count) {
     size_t applied = 0;
   };
   auto batch = std::make_shared<Batch>();
+  // Copies of the pointers: the queue may grow while the pool works.
   batch->mutations.assign(waiting_.begin(), waiting_.begin() + static_cast<ptrdiff_t>(count));
   const InPool& in_pool = urgency_ == Urgency::kLast ? hooks_.in_bulk_pool : hooks_.in_disk_pool;
   in_pool(
@@ -89,12 +95,14 @@ void ApplyQueue::ApplyInPool(size_t count) {
 }
 
 void ApplyQueue::OnAppliedInPool(size_t applied, const absl::Status& status) {
+  // The engine may be exchanged by now, and waiting_ is empty.
   if (is_abandoned_) return;
   Decree last = kInvalidDecree;
   for (; applied > 0; --applied) {
     last = waiting_.front()->decree;
     PopFirst();
   }
+  // While it was held nothing else was applied, so the content still stands at `last`.
   if (last != kInvalidDecree && view_.take != nullptr) OfferView(last);
   is_held_ = !status.ok();  // before the hook, which may come back with more
   if (last != kInvalidDecree) {
@@ -103,6 +111,7 @@ void ApplyQueue::OnAppliedInPool(size_t applied, const absl::Status& status) {
     if (is_abandoned_) return;
   }
   if (IsRefusal(status)) hooks_.on_no_space(status);
+  // Unavailable in a pool: the engine does not take it now, so pause as for a want of space.
   if (IsRefusal(status) || absl::IsUnavailable(status)) return Pause();
   if (!status.ok()) return Fail(status);
   if (!is_held_) Pump();
@@ -112,6 +121,7 @@ void ApplyQueue::ViewAt(Decree decree, const std::shared_ptr<Engine>& engine, Ta
   CHECK_ON_STRAND(strand_);
   view_ = {.at = decree, .take = std::move(take)};
   if (is_abandoned_) return;
+  // Lent for the moment of the offer: the engine is not kept by an idle queue.
   if (waiting_.empty()) {
     engine_ = engine;
     OfferView(engine->last_applied());
@@ -121,7 +131,8 @@ void ApplyQueue::ViewAt(Decree decree, const std::shared_ptr<Engine>& engine, Ta
   }
 }
 
-// Nothing but what is up to `applied` is in the engine, or more than is wanted.
+// The engine holds what is up to `applied`. Behind the wanted decree the view would be of another
+// content, so null is offered.
 void ApplyQueue::OfferView(Decree applied) {
   if (applied < view_.at) return;
   const TakeView take = std::exchange(view_.take, nullptr);
@@ -133,6 +144,7 @@ void ApplyQueue::Pause() {
     const auto queue = self.lock();
     if (queue == nullptr || queue->is_abandoned_) return;
     queue->timer_ = kNoTimer;
+    // One is enough to see whether there is room again.
     queue->ApplyInPool(1);
   });
   pause_ = std::min(2 * pause_, kPauseMax);
@@ -140,6 +152,7 @@ void ApplyQueue::Pause() {
 
 void ApplyQueue::Fail(const absl::Status& status) {
   const Decree decree = waiting_.front()->decree;
+  // Before the hook, which closes the replica: it must not find work that goes on.
   Abandon();
   hooks_.on_failed(decree, status);
 }

@@ -30,6 +30,8 @@
 
 namespace arion {
 
+// One for each replica: Apply after each step that commits, Abandon at the end or before an engine
+// is given up.
 class ApplyQueue : public std::enable_shared_from_this<ApplyQueue> {
  public:
   static constexpr absl::Duration kPauseMin = absl::Milliseconds(250);
@@ -42,8 +44,10 @@ class ApplyQueue : public std::enable_shared_from_this<ApplyQueue> {
   struct Hooks {
     InPool in_disk_pool;
     InPool in_bulk_pool;
-    std::function<void(Decree)> on_applied;  // everything up to it; also from within Apply
-    std::function<void(Decree, const absl::Status&)> on_failed;  // then nothing more is applied
+    // Everything up to this decree is applied. Also called from within Apply.
+    std::function<void(Decree)> on_applied;
+    // The mutation could not be applied; nothing more is.
+    std::function<void(Decree, const absl::Status&)> on_failed;
     std::function<void(const absl::Status&)> on_no_space;
   };
   ApplyQueue(StrandPtr strand, Hooks hooks);
@@ -77,13 +81,15 @@ class ApplyQueue : public std::enable_shared_from_this<ApplyQueue> {
   std::deque<MutationPtr> waiting_;
   size_t waiting_bytes_ = 0;
   Urgency urgency_ = Urgency::kSoon;
-  bool is_held_ = false;  // the first ones are in a pool, or pause
+  // The first mutations are in a pool, or wait for a pause to end.
+  bool is_held_ = false;
   bool is_abandoned_ = false;
   absl::Duration pause_ = kPauseMin;
   TimerId timer_ = kNoTimer;
   struct {
     Decree at;
-    TakeView take;  // null: nobody wants one
+    // Null: nobody wants one.
+    TakeView take;
   } view_;
 };
 

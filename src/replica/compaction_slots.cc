@@ -7,8 +7,10 @@ std::shared_ptr<void> CompactionSlots::TryTake(size_t disk, int32_t app_id, int3
   const MutexLock lock(mutex_);
   int& here = of_disk_[disk];
   int& of_table = of_table_[app_id];
+  // Of a table 0 means any number; of a disk the bound is fixed, since compactions compete for it.
   if (here >= kPerDisk || (table_max > 0 && of_table >= table_max)) return nullptr;
   ++here, ++of_table, ++counts_.running;
+  // The deleter is the only thing about the pointer that matters: it gives the slot back.
   return {this, [self = shared_from_this(), disk, app_id](void*) {
             const MutexLock lock(self->mutex_);
             --self->of_disk_[disk], --self->counts_.running;

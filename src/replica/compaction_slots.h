@@ -1,5 +1,5 @@
-// CompactionSlots: how many replicas of one server may compact at a time: kPerDisk of a disk, and as many
-// of a table as its environments allow.
+// CompactionSlots: how many replicas of one server may compact at a time: kPerDisk of a disk, and
+// as many of a table as its environments allow.
 //
 // Threads   Thread-safe.
 // Lifetime  Held by shared_ptr; what TryTake and Queue return keeps it alive.
@@ -17,6 +17,7 @@
 
 namespace arion {
 
+// One for a server. Both results are handles: whoever drops them gives the place back.
 class CompactionSlots : public std::enable_shared_from_this<CompactionSlots> {
  public:
   static constexpr int kPerDisk = 1;

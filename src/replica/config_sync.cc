@@ -37,6 +37,7 @@ void ConfigSync::OnConnected(uint64_t term) {
   CHECK_ON_STRAND(strand_);
   is_connected_ = true;
   was_answered_ = false;
+  // What the former term sent does not count any more (config_sync/C1).
   is_under_way_ = false;  // what the former term sent counts no more
   term_ = term;
   Run();
@@ -64,6 +65,7 @@ void ConfigSync::AskAboutMissing(std::set<PartitionId> missing,
 void ConfigSync::Schedule(absl::Duration delay) {
   const Instant at = host_->env.clock().Now() + delay;
   if (timer_ != kNoTimer) {
+    // The earlier of two wishes counts; one report serves both.
     if (timer_at_ <= at) return;
     strand_->Cancel(timer_);
   }
@@ -78,9 +80,12 @@ void ConfigSync::Schedule(absl::Duration delay) {
 
 void ConfigSync::Run() {
   if (!is_connected_) return;
+  // One request at a time, so that the numbers keep their meaning. The next one reports what is
+  // true then.
   if (is_under_way_) return Schedule(kRetryDelay);
   is_under_way_ = true;
   listing_.reset();
+  // An older version's meta server would end on a partition it does not know, so it is asked first.
   const OlderServers* older = host_->options.older_servers.get();
   if (older != nullptr && older->are_let_in()) return AskForListing();
   Report();
@@ -100,6 +105,8 @@ void ConfigSync::OnListing(absl::StatusOr<ClusterListing> listing) {
   if (!listing.ok()) {
     LOG(WARNING) << "config sync: " << listing.status().message();
     is_under_way_ = false;
+    // In a term in which it has answered it may be busy; before that, members wait for the first
+    // answer.
     return Schedule(was_answered_ ? host_->options.config_sync_interval : kRetryDelay);
   }
   host_->options.older_servers->SetListed(listing->servers);
@@ -119,6 +126,7 @@ void ConfigSync::Report() {
 }
 
 void ConfigSync::Send(std::vector<ReplicaInfo> reports) {
+  // Only with an older version's listing.
   if (listing_) {
     std::vector<PartitionId> unknown;
     std::erase_if(reports, [&](const ReplicaInfo& report) {
@@ -132,8 +140,8 @@ void ConfigSync::Send(std::vector<ReplicaInfo> reports) {
   const PeerGeneration generation = host_->options.peer_generation;
   if (generation == PeerGeneration::k26) request.hp_node = HostPort::From(host_->self);
   if (!unreadable_disks_.empty()) request.unreadable_disks = unreadable_disks_;
-  // Partitions and addresses one of 2.5.0 can't skip in fields that it doesn't know, and ends. Who
-  // numbers reports is none.
+  // A server of version 2.5.0 ends on partitions and addresses in fields that it does not know. A
+  // meta server that numbers reports is never of that version.
   asked_ = host_->lease->leader();
   const bool is_ours = numbered_by_ == asked_;
   if (!missing_.empty() && is_ours)
@@ -152,6 +160,7 @@ void ConfigSync::Send(std::vector<ReplicaInfo> reports) {
       {.name = kRpcConfigSync, .body = EncodeWrapped(request, generation), .timeout = kTimeout},
       strand_,
       [self = weak_from_this(), term = term_,
+       // Kept as they were sent: the answer is compared with them.
        reports = std::move(reports)](const RpcResult& result) {
         const auto sync = self.lock();
         if (sync != nullptr && sync->is_connected_ && sync->term_ == term)
@@ -169,10 +178,14 @@ void ConfigSync::OnAnswer(const std::vector<ReplicaInfo>& reports, const RpcResu
     if (decoded.ok()) response = *std::move(decoded);
   }
   const int64_t sent = number_;  // one request at a time
+  // A meta server that does not number leaves the number at 0.
   number_ = response.next_number.value_or(number_);
   if (result.error == ErrorCode::kOk) numbered_by_ = response.next_number ? asked_ : Endpoint{};
+  // Refused unread, but it says which number it expects: report again at once, with what is true
+  // now.
   if (error == ErrorCode::kInvalidVersion && number_ != sent) return Schedule(absl::ZeroDuration());
   if (error != ErrorCode::kOk) {
+    // Busy is normal while it recovers its state.
     LOG_IF(WARNING, error != ErrorCode::kBusy)
         << "config sync with " << host_->lease->leader() << ": " << error;
     return Schedule(error == ErrorCode::kBusy || !was_answered_
@@ -182,6 +195,7 @@ void ConfigSync::OnAnswer(const std::vector<ReplicaInfo>& reports, const RpcResu
   was_answered_ = true;
   Schedule(host_->options.config_sync_interval);
 
+  // A replica that the answer leaves out is not wanted here, unless it is still loading.
   std::set<PartitionId> named;
   for (const ConfigurationUpdateRequest& entry : response.partitions) {
     named.insert(entry.config.pid);
@@ -189,6 +203,7 @@ void ConfigSync::OnAnswer(const std::vector<ReplicaInfo>& reports, const RpcResu
     Adopt(entry);
   }
   const OpenFileBudget* files = host_->options.open_files.get();
+  // A server without files for new replicas does not keep unwanted ones open for a while.
   const bool has_room = files == nullptr || files->MayTakeReplica();
   const MissingInSync missing{has_room ? MissingInSync::Linger::kUsual
                                        : MissingInSync::Linger::kNone};
@@ -197,6 +212,8 @@ void ConfigSync::OnAnswer(const std::vector<ReplicaInfo>& reports, const RpcResu
     const auto route = table_->Find(report.pid);
     if (!route || route->phase != ReplicaTable::Phase::kOpen) continue;
     route->replica->strand()->Post([replica = route->replica, report, missing] {
+      // As it was reported, on its own strand: it may have become a member meanwhile
+      // (config_sync/C1).
       const ReplicaInfo now = replica->Report();
       if (now.status == report.status && now.ballot == report.ballot) replica->Notify(missing);
     });
@@ -236,6 +253,8 @@ void ConfigSync::Adopt(const ConfigurationUpdateRequest& entry) {
                                                    : LastRole::kSecondary);
   if (!entry.config.IsMember(host_->self)) return;
   if (route) {
+    // Its directory is here, or being opened: a configuration that names it opens it, but makes no
+    // new one.
     table_->OpenFor(entry.config.pid, entry.info, ReplicaTable::Creation::kForbidden,
                     ConfigurationSynced{entry});
     return;
@@ -252,6 +271,7 @@ void ConfigSync::AskRemoval(const ConfigurationUpdateRequest& entry) {
                                      .type = ConfigType::kDowngradeToInactive,
                                      .node = host_->self};
   PartitionConfiguration& config = request.config;
+  // The update that a member would send for itself; the meta server compares the ballot.
   config.ballot = config.ballot + 1;
   if (config.primary == host_->self) config.primary = Endpoint{};
   std::erase(config.secondaries, host_->self);

@@ -34,6 +34,7 @@ namespace arion {
 
 class ReplicaTable;
 
+// One for a server. OnConnected begins the reports of a term, OnLeaseLost ends them.
 class ConfigSync : public std::enable_shared_from_this<ConfigSync> {
  public:
   ConfigSync(std::shared_ptr<const ReplicaHost> host, StrandPtr strand,
@@ -69,16 +70,20 @@ class ConfigSync : public std::enable_shared_from_this<ConfigSync> {
   std::set<PartitionId> missing_;
   std::function<void(const std::vector<PartitionId>&)> on_unneeded_;
   bool is_connected_ = false;
-  bool was_answered_ = false;  // in this term
+  // Whether the meta server has answered in this term.
+  bool was_answered_ = false;
   bool is_under_way_ = false;
   uint64_t term_ = 0;
-  int64_t number_ = 0;    // of the next request; 0: no answer has said
-  Endpoint asked_;        // whom the last request went to
-  Endpoint numbered_by_;  // by the last answer, if it said
+  // The number of the next request; 0: no answer has given one.
+  int64_t number_ = 0;
+  // Whom the last request went to.
+  Endpoint asked_;
+  // Who gave that number.
+  Endpoint numbered_by_;
   TimerId timer_ = kNoTimer;
   Instant timer_at_;
-  std::optional<ClusterListing>
-      listing_;  // of an older version's meta server, asked for this report
+  // Of an older version's meta server, asked for this report.
+  std::optional<ClusterListing> listing_;
 };
 
 }  // namespace arion

@@ -28,6 +28,7 @@ void DiskWork::InBulkPool(PoolWork work, Then then) {
 }
 
 void DiskWork::RunIn(DiskPool& pool, PoolWork work, Then then) {
+  // Holds the owner: work in a pool may use what the owner owns.
   ++jobs_;
   std::shared_ptr<void> owner = hooks_.owner().lock();
   CHECK(owner != nullptr) << hooks_.tag();
@@ -48,6 +49,7 @@ void DiskWork::RunIn(DiskPool& pool, PoolWork work, Then then) {
 void DiskWork::InPoolOnceThereIsRoom(std::shared_ptr<PoolWork> work, Then then) {
   InPool([work] { return (*work)(); },
          [this, work, then = std::move(then)](const absl::Status& status) mutable {
+           // A refusal passes: the same work is done again, so it must be repeatable.
            if (!IsRefusal(status)) return then(status);
            if (is_closed_) return;
            OnNoSpace("the replica's state", status);
@@ -84,10 +86,12 @@ void DiskWork::MaintainIn(DiskPool& pool, EngineWork work, Then then) {
 }
 
 void DiskWork::StartMaintenance() {
+  // Not while somebody waits for quiet: maintenance may take long, and comes again after it.
   if (is_maintaining_ || maintenance_.empty() || !when_quiet_.empty() || engine_ == nullptr) return;
   is_maintaining_ = true;
   Maintenance next = std::move(maintenance_.front());
   maintenance_.pop_front();
+  // The engine as it is now, not as it was when the work was asked for.
   RunIn(
       next.pool,
       [engine = engine_, work = std::move(next.work)]() mutable { return work(*engine); },
@@ -100,11 +104,13 @@ void DiskWork::StartMaintenance() {
 
 void DiskWork::WhenQuiet(absl::AnyInvocable<void()> then) {
   when_quiet_.push_back(std::move(then));
+  // Long jobs end early, so that the wish does not wait for a whole compaction.
   hooks_.on_quiet_wish();
   CheckQuiet();
 }
 
 void DiskWork::CheckQuiet() {
+  // One at a time: `then` may start work, or close.
   while (!when_quiet_.empty() && jobs_ == 0 && hooks_.is_quiet()) {
     absl::AnyInvocable<void()> then = std::move(when_quiet_.front());
     when_quiet_.pop_front();
@@ -114,6 +120,7 @@ void DiskWork::CheckQuiet() {
 }
 
 void DiskWork::Close() {
+  // Jobs that are under way finish; their `then` runs, and finds the replica closed.
   is_closed_ = true;
   maintenance_.clear();
   when_quiet_.clear();

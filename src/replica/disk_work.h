@@ -1,13 +1,13 @@
 // DiskWork: what one replica has the pools of its disk do, and when nothing of that is under way.
 //
-// Shapes    A job runs in a pool, its `then` on the strand. Maintenance (flush, checkpoint, shipping)
-//           runs one at a time, each on the engine of the moment it begins. Who waits for quiet goes
-//           first: nothing of maintenance begins before it.
-// Errors    What the system refuses for want of space is told to the disk's watch and, where that is
-//           asked for, tried again after kNoSpacePause.
+// Shapes    A job runs in a pool, its `then` on the strand. Maintenance (flush, checkpoint,
+//           shipping) runs one at a time, each on the engine of the moment it begins. Who waits for
+//           quiet goes first: nothing of maintenance begins before it.
+// Errors    What the system refuses for want of space is told to the disk's watch and, where that
+//           is asked for, tried again after kNoSpacePause.
 // Threads   Strand-bound; `work` runs in a pool.
-// Lifetime  A part of a replica, whose owner each job holds: it does not go while the disk works for
-//           it. What waits for time does not hold it.
+// Lifetime  A part of a replica, whose owner each job holds: it does not go while the disk works
+//           for it. What waits for time does not hold it.
 // Promises  disk_work/J1  What WhenQuiet was given runs while no job is under way and the hook
 //               `is_quiet` agrees.
 // SPDX-License-Identifier: Apache-2.0
@@ -33,10 +33,11 @@ namespace arion {
 class DiskPool;
 struct ReplicaHost;
 
+// One for each replica; all of its parts share it.
 class DiskWork {
  public:
-  static constexpr absl::Duration kNoSpacePause =
-      absl::Milliseconds(500);  // then it is tried again
+  // After a want of space; then the work is tried again.
+  static constexpr absl::Duration kNoSpacePause = absl::Milliseconds(500);
 
   using PoolWork = absl::AnyInvocable<absl::Status()>;
   using EngineWork = absl::AnyInvocable<absl::Status(Engine&)>;
@@ -44,9 +45,12 @@ class DiskWork {
 
   struct Hooks {
     std::function<std::weak_ptr<void>()> owner;
-    std::function<bool()> is_quiet;       // beside the pools
-    std::function<void()> on_quiet_wish;  // whose jobs are long may cut them short
-    std::function<std::string()> tag;     // for the log
+    // Beside the pools.
+    std::function<bool()> is_quiet;
+    // Whose jobs are long may cut them short.
+    std::function<void()> on_quiet_wish;
+    // Names the replica in the log.
+    std::function<std::string()> tag;
   };
   // `disk`: of the data. `engine`: the owner's; null while it is exchanged.
   DiskWork(std::shared_ptr<const ReplicaHost> host, StrandPtr strand, std::string directory,

@@ -155,9 +155,11 @@ Replica::~Replica() { host_->requests->Close(pid_, stats_); }
 void Replica::Start(CloseRequest on_close) {
   CHECK_ON_STRAND(strand_);
   on_close_ = std::move(on_close);
+  // The log's new beginning comes before anything is appended (OpenedReplica::log_is_void).
   if (log_is_void_) store_.log()->StartAnew(store_.engine()->last_applied());
   checkpoints_.Start();
   ArmWakeup();
+  // After all else: a cold cache costs time only.
   checkpoints_.WarmCache();
 }
 
@@ -200,6 +202,7 @@ void Replica::Learn(LearnRequest request, Responder responder) {
   if (office_.IsClosed())
     return responder.Reply(ErrorCode::kOk,
                            EncodeWrapped(LearnResponse{.err = ErrorCode::kInvalidState}));
+  // Asked before the step, which needs the answer and must not touch the log itself.
   const LogCoverage coverage = checkpoints_.CoverageFrom(core_->LearnStart(request));
   const ReplyToken token = Keep(std::move(responder));
   shipping_.NoteAsking(token, request.learner);
@@ -220,6 +223,7 @@ void Replica::Notify(const Event& event) {
   Step(event);
   if (core_->app_serial() == serial) return;
   compaction_.Consider();
+  // The meta server shows when the last compaction ended, which a new wish changes the meaning of.
   if (admission_.Settings().compaction.Any())
     host_->compactions->Changed();  // what was told of the last one
 }
@@ -244,10 +248,12 @@ void Replica::Step(const Event& event, Instant now) {
   last_step_ = now;
   const int64_t odd = core_->counters().odd_messages;
   Effects effects = core_->Step(event, now);
+  // Files of learners that the step ended must not be served any longer.
   shipping_.NoteLearners();
   figures().Note(core_->marks(), now);
   if (const int64_t more = core_->counters().odd_messages - odd; more > 0)
     figures().Count(ReplicaCount::kOddMessages, static_cast<uint64_t>(more));
+  // Behind others, or something must be durable first.
   if (!CarryOutAtOnce(effects)) effects_.push_back(std::move(effects));
   Drain();
 }
@@ -268,6 +274,7 @@ void Replica::Drain() {
   is_draining_ = true;
   HoldForApplies();
   while (!effects_.empty() && holds_ == 0 && !office_.IsClosed()) {
+    // It holds now; Release comes back here.
     if (!CarryOutFirstSteps(effects_.front())) continue;
     Effects effects = std::move(effects_.front());
     effects_.pop_front();
@@ -277,11 +284,14 @@ void Replica::Drain() {
   is_draining_ = false;
   if (office_.IsClosed()) return;
   ArmWakeup();
+  // Writes wait for reads to be allowed, and held requests for the configuration: any step may have
+  // brought that.
   writes_.Begin();
   admission_.ReleaseHeld();
 }
 
 bool Replica::CarryOutFirstSteps(Effects& effects) {
+  // One store for both: each costs a flush.
   if (effects.persist_ballot || effects.persist_standing) {
     const Ballot ballot =
         std::exchange(effects.persist_ballot, std::nullopt).value_or(store_.info().ballot);
@@ -307,6 +317,7 @@ void Replica::CarryOut(Effects& effects) {
               << PartitionStatusName(change.to) << " under ballot " << change.ballot << ": "
               << change.why;
   }
+  // Before messages and replies go out: nobody may be answered under the former role.
   if (!effects.role_changes.empty()) {
     if (office_.IsMember()) learning_.DropCopies();
     if (core_->role() != PartitionStatus::kPrimary) host_->verifications->NotPrimaryAnyMore(pid_);
@@ -317,8 +328,7 @@ void Replica::CarryOut(Effects& effects) {
     }
   }
 
-  // The log first: its write and the prepares run side by side, and the disk is the slower of the
-  // two.
+  // The log first: its write and the prepares run side by side, and the disk is the slower.
   for (LogAppend& append : effects.append) Append(std::move(append));
   for (Envelope& envelope : effects.send) messages_.Send(std::move(envelope));
   for (const MutationPtr& mutation : effects.apply)
@@ -347,6 +357,7 @@ void Replica::Answer(const PeerReply& reply) {
 
 void Replica::ArmWakeup() {
   const Instant at = core_->NextWakeup();
+  // An earlier timer is kept: it finds out by itself that it is too early.
   if (at == Instant::InfiniteFuture() || (wakeup_timer_ != kNoTimer && wakeup_at_ <= at)) return;
   if (wakeup_timer_ != kNoTimer) strand_->Cancel(wakeup_timer_);
   wakeup_at_ = at;
@@ -370,7 +381,8 @@ void Replica::Fence(const std::string& why) {
 
 void Replica::AskToClose(Effects::Close close, const std::string& why) {
   if (office_.IsClosed() || !on_close_) return;
-  // What a learner got from elsewhere is in no log of its own: without room for it, it is waited for.
+  // What a learner got from elsewhere is not in its own log. So it is flushed before the replica
+  // closes, and a lack of space is waited for.
   if (close != Effects::Close::kSetAside && store_.IsInMemoryOnly())
     return work_.Maintain([](Engine& engine) { return engine.Flush(); },
                           [this, close, why](const absl::Status& status) {
@@ -384,6 +396,7 @@ void Replica::AskToClose(Effects::Close close, const std::string& why) {
 
 void Replica::AskTableToClose(Effects::Close close, const std::string& why) {
   if (office_.IsClosed() || !on_close_) return;
+  // Asked once; the table closes the replica, which may be in the middle of this step.
   CloseRequest on_close = std::move(on_close_);
   on_close_ = nullptr;
   on_close(close, why);
@@ -391,6 +404,7 @@ void Replica::AskTableToClose(Effects::Close close, const std::string& why) {
 
 void Replica::HoldForApplies() {
   constexpr size_t kWaitingBytesMax = 32 << 20;
+  // Hysteresis, so that effects do not stop and go with every mutation.
   const size_t limit = holds_for_applies_ ? kWaitingBytesMax / 2 : kWaitingBytesMax;
   const bool is_behind = applies_->waiting_bytes() > limit;
   if (is_behind == holds_for_applies_) return;
@@ -403,6 +417,7 @@ void Replica::HoldForApplies() {
 void Replica::ForgetSharedLog() {
   CHECK_ON_STRAND(strand_);
   if (office_.IsClosed() || store_.info().offset_in_shared_log == 0) return;
+  // Stores of .init-info must not overtake each other.
   if (holds_ > 0 || is_draining_)  // another store may be under way
     return work_.After(DiskWork::kNoSpacePause, [this] { ForgetSharedLog(); });
   store_.ForgetSharedLog();
@@ -437,6 +452,7 @@ void Replica::OnLogged(const absl::Status& status) {
       host_->disks->watch->OnIoError(log_disk_, absl::StrCat("log write: ", status.ToString()));
     }
     Step(Logged{sequence, ErrorCode::kDiskIoError});
+    // The core treats a failed write as the end of this member.
   }
   work_.CheckQuiet();
 }
@@ -466,6 +482,7 @@ void Replica::StepDown() {
   CHECK_ON_STRAND(strand_);
   if (office_.IsClosed() || has_stepped_down_ || !office_.IsPrimaryOfOthers()) return;
   has_stepped_down_ = true;
+  // The proposal that the meta server would make; the core answers it by its rules.
   Step(ProposalReceived{{.info = core_->app(),
                          .config = core_->configuration(),
                          .type = ConfigType::kDowngradeToSecondary,
@@ -479,6 +496,7 @@ bool Replica::HoldsOffice() const {
 
 void Replica::Close(CloseMode mode, absl::AnyInvocable<void(absl::Status)> done) {
   CHECK_ON_STRAND(strand_);
+  // The office first: from here on no step, no read and no write begins.
   office_.Close();
   store_.Close();
   on_close_ = nullptr;
@@ -495,8 +513,9 @@ void Replica::Close(CloseMode mode, absl::AnyInvocable<void(absl::Status)> done)
   verifying_.Close();
   host_->verifications->NotPrimaryAnyMore(pid_);
   messages_.Refuse();
+  // All parts are closed before the log drains, so nothing is appended to it any more.
   shipping_.Close();
-  // First the log: what waits there for space must not be waited for.
+  // First the log: its drain also ends writes that wait for space, which would never become quiet.
   store_.log()->Drain([self = shared_from_this(), mode, done = std::move(done)]() mutable {
     self->work_.WhenQuiet([self = self.get(), mode, done = std::move(done)]() mutable {
       self->store_.Finish(mode, self->reads_.HotKeys(), std::move(done));

@@ -58,6 +58,8 @@
 
 namespace arion {
 
+// Made by the ReplicaTable from an OpenedReplica, which then calls Start, gives it requests, and at
+// last Close.
 class Replica : public std::enable_shared_from_this<Replica> {
  public:
   // The core asked to be closed; called once, on the strand. `why` is for the log.
@@ -82,7 +84,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
   void Read(ReadCode code, InboundRequest request, RequestTimes times) {
     reads_.Read(code, std::move(request), times);
   }
-  // Is not answered.
+  // Ends a scan; clients expect no answer.
   void ClearScanner(const InboundRequest& request) { reads_.ClearScanner(request); }
   void Prepare(PrepareRequest request, Responder responder);
   void GroupCheck(GroupCheckRequest request, Responder responder);
@@ -101,9 +103,9 @@ class Replica : public std::enable_shared_from_this<Replica> {
   // It is primary of others, or an update of its configuration is in flight.
   bool HoldsOffice() const;
 
-  // Somebody waits for what is applied to be durable.
+  // Makes a checkpoint soon: somebody waits for what is applied to be durable.
   void CheckpointNow();
-  // Has what its log held written by the engine; lets go of `until_flushed` then.
+  // Has the engine write what the log held; drops `until_flushed` then.
   void FlushReplayed(std::shared_ptr<void> until_flushed);
   // No file of an older version's shared log is left.
   void ForgetSharedLog();
@@ -112,7 +114,8 @@ class Replica : public std::enable_shared_from_this<Replica> {
   ReplicaSnapshot Snapshot() const;
   ReplicaInfo Report() const;
   const AppInfo& app() const { return core_->app(); }
-  std::string CompactionText() const { return compaction_.Text(); }  // for people
+  // For people.
+  std::string CompactionText() const { return compaction_.Text(); }
 
   // Takes nothing more. kFlushed: engine and log are closed cleanly. kAsIs: dropped as they are,
   // for a directory that is set aside. `done` runs on the strand when no work touches the directory
@@ -151,36 +154,43 @@ class Replica : public std::enable_shared_from_this<Replica> {
   ReplyToken Keep(Responder responder);
 
   ReplicaFigures& figures() { return stats_->figures(); }
-  std::string Tag() const;  // "[2.1 3 17]"
+  // "[2.1 3 17]".
+  std::string Tag() const;
 
   std::shared_ptr<const ReplicaHost> host_;
   StrandPtr strand_;
   const PartitionId pid_;
   const std::string directory_;
-  const size_t disk_;      // of the data
-  const size_t log_disk_;  // often the same
+  // The disk of the data, and that of the log.
+  const size_t disk_;
+  const size_t log_disk_;
   const std::unique_ptr<ReplicaCore> core_;
   const std::shared_ptr<RequestStats> stats_;
   ReplicaStore store_;
-  ReplicaOffice office_;  // closed: no event goes to the core any more
+  // Closed: no event goes to the core any more.
+  ReplicaOffice office_;
   DiskWork work_;
   const std::shared_ptr<ApplyQueue> applies_;
   CloseRequest on_close_;
 
   std::deque<Effects> effects_;
   bool is_draining_ = false;
-  int holds_ = 0;  // things of the disk that effects_ waits for
+  // How many changes on the disk effects_ waits for.
+  int holds_ = 0;
   bool holds_for_applies_ = false;
-  const bool log_is_void_;  // at the start
+  // As the opening left it.
+  const bool log_is_void_;
 
-  Instant last_step_;  // when the last event came
+  // When the last event came.
+  Instant last_step_;
 
   uint64_t next_token_ = 1;
   QueueTime requests_waiting_;
   bool has_stepped_down_ = false;
 
   int64_t appends_under_way_ = 0;
-  uint64_t next_logged_ = 0;  // sequence that the log reports next, while appends are under way
+  // The sequence that the log reports next, while appends are under way.
+  uint64_t next_logged_ = 0;
   const ServedPartition partition_;
   Admission admission_;
   ClientReads reads_;

@@ -51,6 +51,7 @@ void ReplicaCheckpoints::Start() {
   // Spread over the interval, so that the replicas of a server don't flush all at once.
   const int64_t interval_ms = absl::ToInt64Milliseconds(host_->options.checkpoint_interval);
   Schedule(absl::Milliseconds(interval_ms / 2 + static_cast<int64_t>(host_->env.random().Below(
+                                                    // Between half an interval and a whole one.
                                                     static_cast<uint64_t>(interval_ms / 2 + 1)))));
 }
 
@@ -83,13 +84,16 @@ void ReplicaCheckpoints::WatchReplay() {
 
 void ReplicaCheckpoints::MakeIfNeeded() {
   if (!office_.IsMember()) return;
+  // Effects that wait for the disk must not find a checkpoint of a content that they replace.
   if (hooks_.is_holding() || is_under_way_) return;
-  // Without a new write too the log may go: whom it was kept for is gone, or too long away.
+  // Without a new write the log may shrink, too: whoever it was kept for may be gone, or too long
+  // away.
   if (engine_->last_applied() <= engine_->last_durable())
     return DropUnneededLog(engine_->last_durable());
   is_under_way_ = true;
   work_.Maintain(
       [keys = hooks_.hot_keys(), host = host_, directory = directory_](Engine& engine) {
+        // With each checkpoint, so that a killed server warms its cache as well.
         KeepHotReads(host->env.files(), directory, keys);
         return engine.Checkpoint().status();
       },
@@ -109,7 +113,7 @@ void ReplicaCheckpoints::MakeIfNeeded() {
 void ReplicaCheckpoints::FlushReplayed(std::shared_ptr<void> until_flushed) {
   work_.Maintain([](Engine& engine) { return engine.Flush(); },
                  [this, until_flushed = std::move(until_flushed)](const absl::Status& status) {
-                   // A disk that is full or broken is told of by the next checkpoint.
+                   // If the disk is full or broken, the next checkpoint reports it.
                    LOG_IF(WARNING, !status.ok())
                        << hooks_.tag() << " flush after the replay: " << status;
                  });
@@ -125,6 +129,7 @@ void ReplicaCheckpoints::OnDurable(Decree decree) {
 
 LogCoverage ReplicaCheckpoints::CoverageFrom(Decree start) const {
   if (!log_->Covers(start) || start <= log_damaged_through_) return LogCoverage::kDropped;
+  // A checkpoint that does not reach `start` can't replace the log.
   const bool has_checkpoint = engine_ != nullptr && start <= engine_->last_durable();
   return has_checkpoint &&
                  CheckpointIsCheaper(log_->EstimatedReplay(start - 1), engine_->size_bytes())
@@ -133,15 +138,18 @@ LogCoverage ReplicaCheckpoints::CoverageFrom(Decree start) const {
 }
 
 void ReplicaCheckpoints::DropUnneededLog(Decree durable) {
-  // An older version left this table duplicated: how far its target is is not known here.
+  // An older version left this table duplicated, and how far its target has come is not known here.
   if (core_.app().duplicating && host_->options.log_keep_duplicated) return;
+  // Not beyond what the core knows to be applied (see OnDurable).
   LogNeeds needs{.checkpoint = std::min(durable, core_.marks().last_applied),
                  .for_member = host_->options.log_for_member};
-  // Neither when a learner, or a member that comes back, gets a checkpoint anyway.
+  // A learner, or a member that comes back, holds nothing of the log if it gets a checkpoint
+  // anyway.
   const Decree first = core_.FirstLogDecreeNeeded();
   if (!core_.learners().empty() && CoverageFrom(first) == LogCoverage::kCovered)
     needs.learner = first - 1;
-  // Its copy may stand still: before the log outgrows the data, another copy is the lesser evil.
+  // A learner's copy may stand still. Before the log outgrows the data, a new copy is the lesser
+  // evil.
   needs.for_learner.bytes_max =
       std::max(needs.for_member.bytes_max, engine_ != nullptr ? engine_->size_bytes() : 0);
   const std::optional<Decree> known = core_.KnownToAllMembers();
@@ -151,8 +159,8 @@ void ReplicaCheckpoints::DropUnneededLog(Decree durable) {
 
 // Fencing would cost the group a member that serves well: it has applied, or holds in its prepare
 // list, whatever can't be read. What needs that piece of the log is a start before the next write,
-// which is made here, and the checkpoint behind it, and learners, who get checkpoints from now on. It
-// goes when that is durable.
+// which is made here, and the checkpoint behind it, and learners, who get checkpoints from now on.
+// It goes when that is durable.
 void ReplicaCheckpoints::OnLogDamaged(const absl::Status& status) {
   if (office_.IsClosed()) return;
   LOG(ERROR) << hooks_.tag()
@@ -162,11 +170,12 @@ void ReplicaCheckpoints::OnLogDamaged(const absl::Status& status) {
   log_->LeaveFile();  // a start reads the newest file whatever a checkpoint holds
   WriteBehindDamage();
   MakeIfNeeded();
+  // Again soon: for what was not committed yet, or because the checkpoint had to wait.
   Schedule(kAgain);  // of what was not committed, or where that one had to wait
 }
 
-// A table that nobody writes to gets an empty write: its record begins the next file, and says under
-// which ballot this replica was a member.
+// A table that nobody writes to gets an empty write: its record begins the next file, and says
+// under which ballot this replica was a member.
 void ReplicaCheckpoints::WriteBehindDamage() {
   if (core_.marks().last_prepared > log_damaged_through_) return;
   if (core_.WriteGate() == ErrorCode::kOk) hooks_.write_nothing();
@@ -193,6 +202,7 @@ void ReplicaCheckpoints::WarmCache(std::shared_ptr<const std::vector<std::string
                                    size_t from) {
   if (office_.IsClosed() || from >= keys->size()) return;
   work_.After(kWarmPause, [this, keys = std::move(keys), from] {
+    // The engine is being exchanged; the new one gets a warm cache from its readers.
     if (engine_ == nullptr) return;
     const size_t end = std::min(keys->size(), from + kWarmedAtOnce);
     work_.InPool(

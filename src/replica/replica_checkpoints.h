@@ -2,14 +2,14 @@
 // cache is warmed after a restart.
 //
 // Shapes    A member makes one each checkpoint_interval, sooner where the replay of its log would
-//           take longer than replay_max, when somebody waits for it, and at once where a part of the
-//           log can't be read.
+//           take longer than replay_max, when somebody waits for it, and at once where a part of
+//           the log can't be read.
 // Errors    Want of space: again after 5 s. Any other error fences. A part of the log that can't be
 //           read does not: learners get checkpoints, and an empty write begins another file.
 // Threads   Strand-bound; checkpoints are made and keys are read in pools.
 // Lifetime  A part of a replica, beside what it is given, which outlives it.
-// Promises  replica_checkpoints/C1  Of the log nothing goes that is not durable in the engine, or that
-//               a learner or a member which is away is meant to get from it.
+// Promises  replica_checkpoints/C1  Of the log nothing goes that is not durable in the engine, or
+//               that a learner or a member which is away is meant to get from it.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -28,17 +28,23 @@
 
 namespace arion {
 
+// Start begins the interval; Close ends it. The rest asks for a checkpoint or says what the log
+// lost.
 class ReplicaCheckpoints {
  public:
   struct Hooks {
     std::function<std::weak_ptr<void>()> owner;
-    std::function<bool()> is_holding;  // effects wait for the disk: none is begun
+    // Whether effects wait for the disk; then no checkpoint is begun.
+    std::function<bool()> is_holding;
     std::function<std::vector<std::string>()> hot_keys;
-    std::function<void()> on_interval;    // each checkpoint_interval
-    std::function<void()> write_nothing;  // an empty write
+    // Called once each checkpoint_interval.
+    std::function<void()> on_interval;
+    // Makes an empty write.
+    std::function<void()> write_nothing;
     std::function<void(const Event&)> step;
     std::function<void(const std::string& why)> fence;
-    std::function<std::string()> tag;  // for the log
+    // Names the replica in the log.
+    std::function<std::string()> tag;
   };
   // `disk` of the data, `log_disk` of the log; `engine` and `log`: the owner's.
   ReplicaCheckpoints(std::shared_ptr<const ReplicaHost> host, StrandPtr strand,
@@ -48,16 +54,18 @@ class ReplicaCheckpoints {
                      Hooks hooks);
 
   void Start();
-  // From what was read last before the restart.
+  // Reads the keys that were read last before the restart.
   void WarmCache();
+  // Makes a checkpoint if something is not durable, and drops what the log need not keep.
   void MakeIfNeeded();
-  // Has what the log held written by the engine; lets go of `until_flushed` then.
+  // Has the engine write what the log held; drops `until_flushed` then.
   void FlushReplayed(std::shared_ptr<void> until_flushed);
-  // Something is appended.
+  // To be called when something is appended: looks whether a replay would take too long.
   void WatchReplay();
 
   // Whether the log reaches back to `start`, can be read from there, and is the shorter way.
   LogCoverage CoverageFrom(Decree start) const;
+  // A part of the log can't be read: makes the log needless up to there.
   void OnLogDamaged(const absl::Status& status);
   // `durable`: what the engine would stand at after a crash.
   void DropUnneededLog(Decree durable);
@@ -81,7 +89,8 @@ class ReplicaCheckpoints {
   const std::shared_ptr<Engine>& engine_;
   const std::shared_ptr<PrivateLog>& log_;
   const Hooks hooks_;
-  Decree log_damaged_through_;  // nobody is sent to it for these or earlier ones; 0: none
+  // The log can't be read somewhere up to here, so learners get checkpoints instead. 0: it can.
+  Decree log_damaged_through_;
   bool is_under_way_ = false;
   bool is_replay_watched_ = false;
   TimerId timer_ = kNoTimer;

@@ -16,6 +16,7 @@ namespace {
 constexpr absl::Duration kLookAgain = absl::Seconds(10);  // for what the clock makes due
 constexpr absl::Duration kTryAgain = absl::Seconds(1);    // for its turn, or after a hindrance
 
+// Times of day are local time, as operators write them.
 int64_t MidnightSeconds(int64_t now_seconds) {
   const absl::TimeZone zone = absl::LocalTimeZone();
   const absl::CivilDay day(absl::ToCivilDay(absl::FromUnixSeconds(now_seconds), zone));
@@ -44,6 +45,7 @@ ReplicaCompaction::ReplicaCompaction(const Clock& clock, PartitionId pid, size_t
 void ReplicaCompaction::Consider() {
   if (is_closed_) return;
   const CompactionWishes& wishes = hooks_.wishes();
+  // The settings of the moment: they may have changed since the last look.
   if (!wishes.Any()) return;
   if (now_.status == ManualCompactStatus::kIdle && engine_ != nullptr) {
     const int64_t seconds = UnixMillis() / 1000;
@@ -52,11 +54,13 @@ void ReplicaCompaction::Consider() {
     if (due) {
       now_.terms = *due;
       now_.queued_ms = UnixMillis();
+      // Counted as queued from here, so that a report shows what waits.
       now_.place = slots_->Queue();
       SetStatus(ManualCompactStatus::kQueuing);
       CompactOrWait();
     }
   }
+  // One timer, however often the environments change.
   if (std::exchange(is_looked_for_, true)) return;
   work_.After(kLookAgain, [this] {
     is_looked_for_ = false;
@@ -65,17 +69,20 @@ void ReplicaCompaction::Consider() {
 }
 
 void ReplicaCompaction::SetStatus(ManualCompactStatus status) {
+  // Before anything is begun: reports are taken from the status.
   now_.status = status;
   slots_->Changed();
 }
 
-// One that was asked for stays due until it ended or nobody wants it any more.
+// A compaction that was asked for stays due until it has ended or nobody wants it any more.
 bool ReplicaCompaction::IsWanted() { return !hooks_.wishes().is_disabled && hooks_.wishes().Any(); }
 
 void ReplicaCompaction::CompactOrWait() {
   if (!IsWanted()) return End();
+  // A learner's content is about to be replaced, so it is not compacted.
   if (hooks_.is_member() && !work_.IsQuietAwaited() && engine_ != nullptr &&
       now_.status == ManualCompactStatus::kQueuing) {
+    // Without a slot it asks again: slots tell nobody that they are free.
     if (auto slot = slots_->TryTake(disk_, pid_.app_id, hooks_.wishes().running_max)) {
       now_.place = std::move(slot);
       now_.begun_ms = UnixMillis();
@@ -87,13 +94,15 @@ void ReplicaCompaction::CompactOrWait() {
   work_.After(kTryAgain, [this] { CompactOrWait(); });
 }
 
-// The engine of the moment; one that is exchanged, or about to be, is waited for.
+// Each step works on the engine of its moment. It waits while the engine is exchanged, or about to
+// be.
 void ReplicaCompaction::Step(std::string from) {
   if (!IsWanted()) return End();
   if (engine_ == nullptr || work_.IsQuietAwaited())
     return work_.After(kTryAgain,
                        [this, from = std::move(from)]() mutable { Step(std::move(from)); });
   auto next = std::make_shared<std::string>();
+  // One flag for each step: a late Hurry must not end the next step.
   const auto cancelled = std::make_shared<std::atomic<bool>>(false);
   now_.cancelled = cancelled;
   ++now_.steps;
@@ -105,17 +114,21 @@ void ReplicaCompaction::Step(std::string from) {
       [this, next, from](const absl::Status& status) {
         now_.cancelled = nullptr;
         if (is_closed_) return;
+        // An empty key: the last range is compacted.
         if (status.ok()) return next->empty() ? NoteCompacted() : Step(std::move(*next));
         if (IsRefusal(status)) work_.OnNoSpace("a compaction", status);
+        // Cancelled is not given up: the step begins again where it began.
         if (IsRefusal(status) || absl::IsCancelled(status))
           return work_.After(kTryAgain, [this, from] { Step(from); });
-        // What it read or wrote is damaged: the next checkpoint tells, and fences.
+        // What it read or wrote is damaged. The next checkpoint meets the damage as well, and
+        // fences.
         LOG(ERROR) << hooks_.tag() << " compaction given up: " << status;
         NoteCompacted();
       });
 }
 
 void ReplicaCompaction::NoteCompacted() {
+  // As maintenance: the engine must not be exchanged between the last step and its note.
   work_.Maintain([ms = UnixMillis()](Engine& engine) { return engine.NoteCompacted(ms); },
                  [this](const absl::Status& status) {
                    LOG_IF(WARNING, !status.ok())
@@ -129,6 +142,7 @@ void ReplicaCompaction::NoteCompacted() {
 }
 
 void ReplicaCompaction::End() {
+  // The slot is given back with `place`.
   now_ = {.took_ms = now_.took_ms};
   slots_->Changed();  // what is due again waits for the timer
 }
@@ -144,6 +158,7 @@ void ReplicaCompaction::Close() {
 }
 
 ManualCompactStatus ReplicaCompaction::Status(const CompactionWishes& wishes) const {
+  // Idle, but the last one ended after the trigger: older tools wait for "finished".
   if (now_.status != ManualCompactStatus::kIdle) return now_.status;
   const int64_t ended_ms = engine_ == nullptr ? 0 : engine_->last_compacted_ms();
   const bool is_finished = ended_ms > 0 && ended_ms / 1000 >= wishes.once_seconds;
@@ -152,6 +167,7 @@ ManualCompactStatus ReplicaCompaction::Status(const CompactionWishes& wishes) co
 
 std::string ReplicaCompaction::Text() const {
   const int64_t ended_ms = engine_ == nullptr ? 0 : engine_->last_compacted_ms();
+  // The text is the one that older tools show.
   std::string text = absl::StrCat("last finish at [", MomentText(ended_ms), "]");
   if (now_.took_ms > 0) absl::StrAppend(&text, ", last used ", now_.took_ms, " ms");
   if (now_.status != ManualCompactStatus::kIdle)

@@ -30,12 +30,15 @@ namespace arion {
 
 class DiskWork;
 
+// Consider when the environments change; the rest follows by timers until Close.
 class ReplicaCompaction {
  public:
   struct Hooks {
     std::function<const CompactionWishes&()> wishes;
-    std::function<bool()> is_member;   // primary or secondary
-    std::function<std::string()> tag;  // for the log
+    // Primary or secondary.
+    std::function<bool()> is_member;
+    // Names the replica in the log.
+    std::function<std::string()> tag;
   };
   // `disk`: of the data. `engine`: the owner's; null while it is exchanged.
   ReplicaCompaction(const Clock& clock, PartitionId pid, size_t disk,
@@ -49,7 +52,8 @@ class ReplicaCompaction {
   void Close();
 
   ManualCompactStatus Status(const CompactionWishes& wishes) const;
-  std::string Text() const;  // for people
+  // For people.
+  std::string Text() const;
 
  private:
   int64_t UnixMillis() const { return AgreedWallMicros(clock_) / 1000; }
@@ -68,15 +72,21 @@ class ReplicaCompaction {
   const std::shared_ptr<Engine>& engine_;
   const Hooks hooks_;
   bool is_closed_ = false;
-  bool is_looked_for_ = false;  // by a timer
+  // A timer will look again.
+  bool is_looked_for_ = false;
   struct {
-    ManualCompactStatus status = ManualCompactStatus::kIdle;  // never kFinished
+    // Never kFinished, which only reports say.
+    ManualCompactStatus status = ManualCompactStatus::kIdle;
     Engine::CompactionTerms terms;
-    int64_t queued_ms = 0, begun_ms = 0;  // since 1970
+    // Since 1970.
+    int64_t queued_ms = 0, begun_ms = 0;
     int steps = 0;
-    std::shared_ptr<void> place;                   // in the queue, or among those that run
-    std::shared_ptr<std::atomic<bool>> cancelled;  // of the step in the pool
-    int64_t took_ms = 0;                           // the last one
+    // The place in the queue, or among those that run.
+    std::shared_ptr<void> place;
+    // Tells the step in the pool to end early.
+    std::shared_ptr<std::atomic<bool>> cancelled;
+    // Of the last compaction.
+    int64_t took_ms = 0;
   } now_;
 };
 

@@ -35,6 +35,7 @@ namespace arion {
 
 struct OpeningHost;
 
+// Made once by the ReplicaServer, before its first replica.
 struct ReplicaHost {
   Environment& env;
   Transport& transport;

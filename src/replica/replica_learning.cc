@@ -39,6 +39,7 @@ void ReplicaLearning::NoteRole(const RoleChange& change) {
   if (change.to == PartitionStatus::kPotentialSecondary) {
     figures().Count(ReplicaCount::kLearnings);
     // Its log begins anew when the primary waits for it already.
+    // Its log begins anew when the primary already waits for it, so the file is prepared now.
     log_->PrepareNextFile();
   } else if (change.from == PartitionStatus::kPotentialSecondary) {
     learned_files_ = nullptr;
@@ -63,6 +64,7 @@ void ReplicaLearning::Begin(LearnerWork work) {
 }
 
 void ReplicaLearning::Finish(uint64_t serial) {
+  // The engine is the new one, or the same after a flush.
   hooks_.step(LearnerWorkDone{.serial = serial,
                               .result = LearnerWorkDone::Result::kDone,
                               .applied = engine_->last_applied(),
@@ -75,7 +77,8 @@ void ReplicaLearning::FailHere(uint64_t serial, const absl::Status& why) {
                               .why = std::string(why.message())});
 }
 
-// Unavailable is of the source; what the system refuses may pass; the rest is our disk's.
+// Unavailable is the source's, what the system refuses passes, and the rest is this disk's: only
+// that ends the replica.
 void ReplicaLearning::Fail(uint64_t serial, const absl::Status& why) {
   if (IsRefusal(why)) work_.OnNoSpace("a learner's copy", why);
   if (!absl::IsUnavailable(why) && !IsRefusal(why)) return FailHere(serial, why);
@@ -87,6 +90,7 @@ void ReplicaLearning::Fail(uint64_t serial, const absl::Status& why) {
 void ReplicaLearning::Flush(uint64_t serial) {
   work_.Maintain([](Engine& engine) { return engine.Flush(); },
                  [this, serial](const absl::Status& status) {
+                   // Waited for here: a learner that gave up would have to copy everything again.
                    if (IsRefusal(status)) {
                      work_.OnNoSpace("a flush", status);
                      return work_.After(DiskWork::kNoSpacePause, [this, serial] { Flush(serial); });
@@ -104,12 +108,14 @@ FetchPlan ReplicaLearning::PlanOf(const LearnResponse& response) {
           .source_disk_tag = response.replica_disk_tag.value_or(""),
           .target_directory = LearnPathOf(directory_),
           .target_disk_tag = host_->disks->layout.data_directories[disk_].tag,
+          // Any path of the disk finds its pools.
           .pool_path = directory_,
           .in_pool =
               [this](DiskWork::PoolWork work, DiskWork::Then then) {
                 work_.InBulkPool(std::move(work), std::move(then));
               },
           .generation = host_->options.peer_generation,
+          // The receiver pays for its own disk; the source pays for its own.
           .pace =
               [host = host_, disk = disk_](uint64_t bytes) {
                 return host->receiving->Take(disk, bytes, host->env.clock().Now());
@@ -122,12 +128,14 @@ void ReplicaLearning::InstallCheckpoint(LearnerWork work) {
   const LearnState& state = response.state;
   FetchPlan plan = PlanOf(response);
   bool is_sound = !state.files.empty();
+  // All files of a checkpoint lie in one directory; anything else can't be installed.
   const std::string directory = is_sound ? ParentDirectory(state.files.front()) : "";
   for (size_t i = 0; i < state.files.size(); ++i) {
     FileToFetch file{.name = state.files[i]};
     if (state.file_sizes && i < state.file_sizes->size())
       file.size = static_cast<uint64_t>((*state.file_sizes)[i]);
     uint32_t crc = 0;
+    // A checksum that does not parse counts as absent: the file is then checked by its size only.
     if (state.file_checksums && i < state.file_checksums->size() &&
         absl::SimpleHexAtoi((*state.file_checksums)[i], &crc))
       file.crc32c = crc;
@@ -163,12 +171,15 @@ void ReplicaLearning::InstallCopied(uint64_t serial, const std::string& source, 
 void ReplicaLearning::Fetch(uint64_t serial, FetchPlan plan, std::string what,
                             absl::AnyInvocable<void()> then) {
   std::atomic<int>& copies = *host_->copies;
+  // An earlier copy that is being dropped would take the new one's files with it
+  // (replica_learning/L1).
   if (copies_dropping_ > 0 || copies.load() >= host_->options.max_concurrent_copies)
     return work_.After(kSlotPause, [this, serial, plan = std::move(plan), what = std::move(what),
                                     then = std::move(then)]() mutable {
       Fetch(serial, std::move(plan), std::move(what), std::move(then));
     });
   ++copies;
+  // The slot belongs to the callback, so it is free however the copy ends.
   const std::shared_ptr<void> slot(nullptr, [all = host_->copies](void*) { --*all; });
   const size_t files = plan.files.size();
   LOG(INFO) << hooks_.tag() << " copies " << files << " files " << what << " from " << plan.source;
@@ -178,6 +189,7 @@ void ReplicaLearning::Fetch(uint64_t serial, FetchPlan plan, std::string what,
   fetcher->Start([this, serial, slot, files, then = std::move(then),
                   weak = std::weak_ptr(fetcher)](const absl::Status& status) mutable {
     const std::shared_ptr<FileFetcher> ended = weak.lock();  // it is calling
+    // A later copy may be under way by now.
     if (fetcher_ == ended) fetcher_ = nullptr;
     if (!status.ok()) {
       figures().Count(ReplicaCount::kCopiesFailed);
@@ -197,6 +209,7 @@ void ReplicaLearning::CopyLog(LearnerWork work) {
   LearnState& state = work.response.state;
   FetchPlan plan = PlanOf(work.response);
   for (const std::string& name : state.files) plan.files.push_back({.name = name});
+  // Before anything is copied: names with a hole make the copy useless.
   const absl::Status sound = LearnedFiles::CheckNames(state.files);
   if (!sound.ok()) {
     figures().Count(ReplicaCount::kOddMessages);
@@ -209,6 +222,7 @@ void ReplicaLearning::CopyLog(LearnerWork work) {
   Fetch(work.serial, std::move(plan),
         absl::StrCat("of the log, decrees ", work.log.applied.value() + 1, " to ",
                      work.log.through.value()),
+        // learned_files_ is set only now: pieces are read behind their copy.
         [this, serial = work.serial, files] {
           learned_files_ = files;
           hooks_.step(LearnerWorkDone{.serial = serial});
@@ -216,6 +230,7 @@ void ReplicaLearning::CopyLog(LearnerWork work) {
 }
 
 void ReplicaLearning::ReadLog(uint64_t serial) {
+  // The core asks for pieces only after it heard that the copy is there.
   CHECK(learned_files_ != nullptr) << "they are read behind their copy only";
   auto piece = std::make_shared<LearnedFiles::Piece>();
   work_.InBulkPool(

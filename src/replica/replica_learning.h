@@ -1,14 +1,15 @@
 // ReplicaLearning: what one replica does as a learner: copies a checkpoint or a log from the member
 // it learns from, installs the one, reads the other, flushes what it was taught.
 //
-// Shapes    One work of the core's at a time, ended by LearnerWorkDone. Its server copies for as many
-//           replicas at a time as max_concurrent_copies; who finds no slot looks again. What is copied
-//           lies in learn/ until it is installed: the next session takes over what fits.
-// Errors    What the source refuses, and what lacks space, may pass: the session ends, it learns again.
-//           The rest is this disk's, and the core ends the replica.
+// Shapes    One work of the core's at a time, ended by LearnerWorkDone. Its server copies for as
+//           many replicas at a time as max_concurrent_copies; who finds no slot looks again. What
+//           is copied lies in learn/ until it is installed: the next session takes over what fits.
+// Errors    What the source refuses, and what lacks space, may pass: the session ends, it learns
+//           again. The rest is this disk's, and the core ends the replica.
 // Threads   Strand-bound; files are written and read in pools.
 // Lifetime  A part of a replica, beside what it is given, which outlives it.
-// Promises  replica_learning/L1  Nothing is copied while what an earlier copy left is being dropped.
+// Promises  replica_learning/L1  Nothing is copied while what an earlier copy left is being
+//               dropped.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -30,15 +31,17 @@
 
 namespace arion {
 
+// Begin for each work that the core asks for; it ends by the event LearnerWorkDone.
 class ReplicaLearning {
  public:
   struct Hooks {
-    // Changes what lies in data/ by `exchange`, with no engine on it; the new one must then stand at
-    // `expected`. Finish or Fail follows.
+    // Changes what lies in data/ by `exchange`, with no engine on it; the new one must then stand
+    // at `expected`. Finish or Fail follows.
     std::function<void(uint64_t serial, Decree expected, DiskWork::PoolWork exchange)>
         exchange_engine;
     std::function<void(const Event&)> step;
-    std::function<std::string()> tag;  // for the log
+    // Names the replica in the log.
+    std::function<std::string()> tag;
   };
   // `disk`: of the data. `engine` and `log`: the owner's.
   ReplicaLearning(std::shared_ptr<const ReplicaHost> host, StrandPtr strand, PartitionId pid,
@@ -78,9 +81,12 @@ class ReplicaLearning {
   const std::shared_ptr<Engine>& engine_;
   const std::shared_ptr<PrivateLog>& log_;
   const Hooks hooks_;
-  std::shared_ptr<FileFetcher> fetcher_;         // null: no copy is under way
-  std::shared_ptr<LearnedFiles> learned_files_;  // null: none are read; the pool's meanwhile
-  int copies_dropping_ = 0;                      // in the pool
+  // Null: no copy is under way.
+  std::shared_ptr<FileFetcher> fetcher_;
+  // Null: none are read; the pool's meanwhile.
+  std::shared_ptr<LearnedFiles> learned_files_;
+  // In the pool.
+  int copies_dropping_ = 0;
 };
 
 }  // namespace arion

@@ -65,7 +65,9 @@ void ReplicaMessages::SendMessage(SendPrepare& m) {
   Call(m.to, kRpcPrepare, EncodePrepare(m.request, host_->options.peer_generation), m.timeout,
        [this, to = m.to, serial = m.serial, is_member,
         sent = host_->env.clock().Now()](const RpcResult& result) {
+         // Any answer is an event, also none: the core decides what silence means.
          auto [error, ack] = Decoded<PrepareAck>(result);
+         // Only members: a learner may be slow for its own reasons.
          if (is_member && error == ErrorCode::kOk && ack.err == ErrorCode::kOk)
            host_->peers->OnAck(to, host_->env.clock().Now() - sent);
          if (error != ErrorCode::kOk || ack.err != ErrorCode::kOk)
@@ -99,6 +101,7 @@ void ReplicaMessages::SendMessage(SendRemove& m) {
 
 void ReplicaMessages::SendMessage(SendLearn& m) {
   const bool has_none = m.request.last_committed_decree_in_prepare_list == Decree(0);
+  // How far the own log no longer reaches back. 0: it is whole; -1: this learner has nothing yet.
   m.request.max_gced_decree = !log_->Covers(Decree(1)) ? engine_->last_durable().value()
                               : has_none               ? -1
                                                        : 0;
@@ -130,9 +133,11 @@ void ReplicaMessages::SendMessage(SendConfigurationUpdate& m) {
     auto [error, response] = Decoded<ConfigurationUpdateResponse>(result);
     if (serial != 0) hooks_.step(ConfigurationUpdateAnswered{serial, error, std::move(response)});
   };
+  // Without a meta server there is no answer to wait for; the core still needs one.
   const Endpoint meta = host_->lease->leader();
   if (meta.IsValid())
     return Call(meta, kRpcUpdateConfiguration, Wrapped(m.request), m.timeout, answered);
+  // Posted, because a step must not begin within another one.
   strand_->Post([weak = hooks_.owner(), answered] {
     if (const std::shared_ptr<void> owner = weak.lock())
       answered({.error = ErrorCode::kNetworkFailure});
@@ -149,9 +154,11 @@ std::optional<Responder> ReplicaMessages::Take(ReplyToken token) {
 
 void ReplicaMessages::Answer(const PeerReply& reply) {
   std::optional<Responder> responder = Take(reply.token);
+  // Given up meanwhile.
   if (!responder) return;
   const auto encoded = [&](const auto& body) { return Wrapped(body); };
   if (const auto* check = std::get_if<GroupCheckResponse>(&reply.body)) {
+    // The core knows nothing of disks: their state is added here.
     GroupCheckResponse told = *check;
     told.disk_status = host_->disks->watch->StateForPeers(
         host_->disks->watch->HasSpace(log_disk_) ? disk_ : log_disk_);
@@ -160,7 +167,8 @@ void ReplicaMessages::Answer(const PeerReply& reply) {
   responder->Reply(ErrorCode::kOk, std::visit(encoded, reply.body));
 }
 
-// A primary goes on without a member that refuses; for one that is silent its writes would wait.
+// A primary goes on without a member that refuses. For a member that is silent its writes would
+// wait.
 void ReplicaMessages::Refuse() {
   for (auto& [token, responder] : std::exchange(asked_, {}))
     responder.Reply(ErrorCode::kInvalidState);

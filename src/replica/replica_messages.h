@@ -30,6 +30,7 @@
 
 namespace arion {
 
+// Send for each envelope of the core; Keep when another server asks, until it has its answer.
 class ReplicaMessages {
  public:
   struct Hooks {

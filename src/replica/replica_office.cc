@@ -8,12 +8,15 @@ namespace arion {
 
 void ReplicaOffice::NoteSpaceOf(Endpoint member, DiskStatus status) {
   if (status != DiskStatus::kSpaceInsufficient)
+    // A member that has left stays here until it reports space; SpaceGate asks whether it still is
+    // one.
     full_members_.erase(member);
   else if (full_members_.insert(member).second)
     LOG(WARNING) << tag_() << " " << member << " can log nothing new: new writes are refused";
 }
 
 ErrorCode ReplicaOffice::SpaceGate() const {
+  // Data and log may lie on two disks; a write needs both.
   if (!host_->disks->watch->HasSpace(disk_) || !host_->disks->watch->HasSpace(log_disk_))
     return ErrorCode::kDiskInsufficient;
   for (const Endpoint member : full_members_)
@@ -23,6 +26,7 @@ ErrorCode ReplicaOffice::SpaceGate() const {
 
 bool ReplicaOffice::MayBePrimaryAgain() const {
   if (!HoldsLease()) return false;
+  // Transient: its own update is in flight and may make it primary again.
   return core_.role() == PartitionStatus::kPrimary ||
          (core_.role() == PartitionStatus::kInactive &&
           core_.inactivity() == Inactivity::kTransient);
@@ -30,6 +34,8 @@ bool ReplicaOffice::MayBePrimaryAgain() const {
 
 bool ReplicaOffice::IsBetweenConfigurations() const {
   if (is_closed_ || !HoldsLease()) return false;
+  // Each case ends soon: by the meta server's answer, the barrier of a new primary, or the name of
+  // the new one.
   switch (core_.role()) {
     case PartitionStatus::kInactive:
       return core_.inactivity() == Inactivity::kTransient && core_.IsReconfiguring();

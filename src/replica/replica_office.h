@@ -1,5 +1,5 @@
-// ReplicaOffice: what this server may do for one partition at this moment: whether its lease is held,
-// whether clients may read or write here, whether there is room for what is written.
+// ReplicaOffice: what this server may do for one partition at this moment: whether its lease is
+// held, whether clients may read or write here, whether there is room for what is written.
 //
 // Shapes    A lease is held in terms (membership/server_lease.h): one that was lost and regained
 //           before this replica heard of it does not count.
@@ -26,6 +26,7 @@ namespace arion {
 class Engine;
 struct ReplicaHost;
 
+// Made before the replica's other parts. It holds no state of the protocol: it asks the core.
 class ReplicaOffice : public Office {
  public:
   // `disk` of the data, `log_disk` of the log. `engine`: the owner's; null while it is exchanged.
@@ -84,7 +85,8 @@ class ReplicaOffice : public Office {
   bool is_connected_ = false;
   uint64_t lease_term_ = 0;
   bool is_closed_ = false;
-  std::set<Endpoint> full_members_;  // said that they lack space; may be no members any more
+  // Said that they lack space; may be no members any more.
+  std::set<Endpoint> full_members_;
 };
 
 }  // namespace arion

@@ -1,5 +1,5 @@
-// ReplicaServerOptions: what the operator of a replica server decides, as plain values with their defaults.
-// config/replica_rules.cc fills it from the configuration file and checks it.
+// ReplicaServerOptions: what the operator of a replica server decides, as plain values with their
+// defaults. config/replica_rules.cc fills it from the configuration file and checks it.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -27,14 +27,16 @@ namespace arion {
 class OlderServers;
 class OpenFileBudget;
 
+// The name of a key stands above a field where it differs from the field's.
 struct ReplicaServerOptions {
   DiskLayout layout;
-  std::vector<Endpoint> meta_servers;  // others by SetMetaServers
+  // At the start; SetMetaServers changes them.
+  std::vector<Endpoint> meta_servers;
   // A beacon was in vain: they may be elsewhere. On some strand.
   std::function<void()> on_meta_unanswered;
   std::string cluster_name = "onebox";
-  // Of an older version's servers, which are let in as long as it says so: then this server looks at
-  // their cluster before it takes part (cluster_entry.h). Null: nothing is known of versions.
+  // Of an older version's servers, which are let in as long as it says so: then this server looks
+  // at their cluster before it takes part (cluster_entry.h). Null: nothing is known of versions.
   std::shared_ptr<OlderServers> older_servers;
   Durability durability = Durability::kFsync;
   PeerGeneration peer_generation = PeerGeneration::k25;
@@ -45,11 +47,13 @@ struct ReplicaServerOptions {
   absl::Duration prepare_timeout = absl::Seconds(3);
   absl::Duration learner_prepare_timeout = absl::Seconds(5);
   absl::Duration checkpoint_interval = absl::Seconds(100);
-  absl::Duration replay_max = absl::Seconds(10);  // a log whose replay would take longer asks for a
-                                                  // checkpoint before the interval is over
-  absl::Duration closed_replica_linger = absl::Minutes(10);  // gc_memory_replica_interval_ms
+  // A log whose replay would take longer asks for a checkpoint before the interval is over.
+  absl::Duration replay_max = absl::Seconds(10);
+  // Key gc_memory_replica_interval_ms.
+  absl::Duration closed_replica_linger = absl::Minutes(10);
   int32_t mutation_2pc_min_replica_count = 2;
-  int32_t max_mutations_in_flight = 20;  // staleness_for_commit
+  // Key staleness_for_commit.
+  int32_t max_mutations_in_flight = 20;
   int32_t prepare_list_capacity = 110;
   uint64_t max_allowed_write_bytes = 1 << 20;
   uint64_t log_segment_bytes = 32 << 20;
@@ -60,19 +64,25 @@ struct ReplicaServerOptions {
   LogReserve log_for_member{.bytes_max = uint64_t{1} << 30, .age_max_seconds = 3600};
   // Logs of tables that an older version duplicates are kept whole.
   bool log_keep_duplicated = true;
-  absl::Duration slow_request_after = absl::Milliseconds(100);  // kept for displays
-  std::shared_ptr<OpenFileBudget> open_files;                   // null: they have no limit
+  // Requests that take this long are kept for displays.
+  absl::Duration slow_request_after = absl::Milliseconds(100);
+  // Null: they have no limit.
+  std::shared_ptr<OpenFileBudget> open_files;
   DiskHealthOptions disk;
   PeerPace::Options slow_members;
   GarbageOptions garbage;
-  CopyLimits send_limits, receive_limits;      // of checkpoints' files, to and from other servers
-  int32_t max_concurrent_copies = 5;           // checkpoints copied to this server
-  CopyLimits verify_limits{.disk = 20 << 20};  // of content that is counted
-  absl::Duration verify_interval = absl::Hours(7 * 24);  // of each partition; 0: on demand only
+  // Of checkpoints' files, to and from other servers.
+  CopyLimits send_limits, receive_limits;
+  // Checkpoints copied to this server.
+  int32_t max_concurrent_copies = 5;
+  // For reading content that is counted.
+  CopyLimits verify_limits{.disk = 20 << 20};
+  // How often each partition is verified; 0: on demand only.
+  absl::Duration verify_interval = absl::Hours(7 * 24);
   RecoveryOptions recovery;
   SharedLogOptions shared_log;
-  // Requests that are not the replica server's (RPC_CLI_CLI_CALL); true: taken over. Any thread, from
-  // the moment the transport listens.
+  // Requests that are not the replica server's (RPC_CLI_CLI_CALL); true: taken over. Any thread,
+  // from the moment the transport listens.
   std::function<bool(InboundRequest&)> other_requests;
 };
 

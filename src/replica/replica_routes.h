@@ -20,12 +20,14 @@ namespace arion {
 
 class Replica;
 
+// The ReplicaTable writes it; requests read it on the event loops.
 class ReplicaRoutes {
  public:
   enum class Phase { kLoading, kOpen, kClosing, kClosed };
   struct Route {
     Phase phase = Phase::kLoading;
-    std::shared_ptr<Replica> replica;  // while kOpen
+    // While kOpen.
+    std::shared_ptr<Replica> replica;
   };
 
   // nullopt: not here.
@@ -39,6 +41,7 @@ class ReplicaRoutes {
   std::vector<std::shared_ptr<Replica>> OpenOf(int32_t app_id) const {
     const ReaderLock lock(mutex_);
     std::vector<std::shared_ptr<Replica>> open;
+    // A table's partitions are neighbours: the table's id comes first in their order.
     for (auto it = routes_.lower_bound({app_id, 0}); it != routes_.end(); ++it) {
       if (it->first.app_id != app_id) break;
       if (it->second.phase == Phase::kOpen) open.push_back(it->second.replica);

@@ -34,7 +34,8 @@ namespace {
 // Of a server that stops, for others to take over what it is primary of.
 constexpr absl::Duration kStepDownPatience = absl::Seconds(1);
 
-// Where requests come in: there as long as the server is, open once there is who answers.
+// Where requests come in. It exists as long as the server and opens when there is somebody who
+// answers.
 class Door {
  public:
   void Open(std::shared_ptr<RequestRouter> router) {
@@ -58,13 +59,16 @@ class ReplicaServer::State : public std::enable_shared_from_this<ReplicaServer::
  public:
   State(Environment& env, Transport& transport, EngineFactory& engines,
         ReplicaServerOptions options)
+      // One strand for all parts of the server; each replica has its own.
       : strand_(env.NewStrand("replica server")) {
+    // The log home is the last disk (DiskLayout).
     std::vector<DataDirectory> watched = options.layout.data_directories;
     if (!options.layout.log_home_directory.empty())
       watched.push_back({kLogHomeTag, options.layout.log_home_directory});
     const auto watch = std::make_shared<DiskWatch>(env, strand_, options.disk, watched);
     const auto disks = std::make_shared<const ServerDisks>(ServerDisks{env, options.layout, watch});
     const auto foreground = std::make_shared<ForegroundPace>();
+    // Copies yield to all replicas' clients: the disk's flushes, and the server's answers.
     const auto waits = [watch, foreground](size_t disk) {
       return CopyThrottle::Waits{.flush = watch->FlushWait(disk),
                                  .read = foreground->ReadWait(),
@@ -95,10 +99,13 @@ class ReplicaServer::State : public std::enable_shared_from_this<ReplicaServer::
                     .receiving = receiving,
                     .verifying = verifying,
                     .foreground = foreground});
+    // Not opened yet: Start claims the directories.
     directories_.emplace(disks, host_->self);
     garbage_ = std::make_shared<GarbageCollector>(disks, strand_, host_->options.garbage);
     host_->slow_requests->SetKeptFrom(host_->options.slow_request_after);
     host_->verifications->SetInterval(host_->options.verify_interval);
+    // Set at once, because the transport may already listen: requests before Start are refused, not
+    // lost.
     host_->transport.SetHandler(
         [door = door_, other = host_->options.other_requests](InboundRequest request) {
           if (!other || !other(request)) door->Handle(std::move(request));
@@ -162,6 +169,8 @@ class ReplicaServer::State : public std::enable_shared_from_this<ReplicaServer::
 };
 
 absl::Status ReplicaServer::State::Start() {
+  // The order: claims and lists, the older version's shared log, then what the next start wants to
+  // know, and devices while waiting is allowed. Only then parts that run.
   ASSIGN_OR_RETURN(std::vector<FoundReplica> found, directories_->Open());
   ASSIGN_OR_RETURN(SharedLogCatalog shared_log, directories_->FindOldSharedLog(found));
   directories_->Remember();
@@ -177,12 +186,15 @@ absl::Status ReplicaServer::State::Start() {
             << usable << " data directories; durability "
             << DurabilityName(host_->options.durability) << ", "
             << host_->opening->engines.description();
+  // Everything on the strand from here on: the first replica may open before this function returns.
   strand_->Post([self = shared_from_this(), found = std::move(found), readable]() mutable {
+    // The take-over expects its replicas before the first one can join it.
     if (self->take_over_ != nullptr) {
       std::set<PartitionId> expected;
       for (const FoundReplica& replica : found) expected.insert(replica.pid);
       self->take_over_->Start(std::move(expected));
     }
+    // Replicas before beacons: a server that is admitted is given work at once.
     self->Recover(std::move(found));
     if (self->entry_ != nullptr)
       self->entry_->Start();
@@ -191,6 +203,7 @@ absl::Status ReplicaServer::State::Start() {
     self->garbage_->Start(std::move(readable));
     self->EverySecond();
   });
+  // Last: requests find a router, and replicas that answer "loading".
   door_->Open(router_);
   return absl::OkStatus();
 }
@@ -198,9 +211,11 @@ absl::Status ReplicaServer::State::Start() {
 void ReplicaServer::State::Recover(std::vector<FoundReplica> found) {
   recovery_ = std::make_shared<Recovery>(
       host_->disks, strand_, host_->options.recovery, host_->opening->progress, found,
+      // Weak, because the table holds the Recovery.
       [table = std::weak_ptr<ReplicaTable>(table_)](PartitionId pid) {
         if (const auto live = table.lock()) live->Recover(pid);
       });
+  // Known before the replicas that report to it.
   table_->SetRecovery(recovery_);
   for (FoundReplica& replica : found) table_->Expect(std::move(replica));
   for (const FoundReplica& replica : directories_->replaced()) table_->SetReplacedAside(replica);
@@ -228,6 +243,7 @@ void ReplicaServer::State::Collect() {
   using Disposal = SharedLogCollector::Disposal;
   collector_ = std::make_shared<SharedLogCollector>(
       host_->env, strand_, host_->options.shared_log,
+      // The collector asks through functions, so that legacy/ need not know the server's parts.
       SharedLogCollector::Server{
           .ask_replicas = [table = table_](auto done) { table->AskForSharedLog(std::move(done)); },
           .flush = [table = table_](PartitionId pid,
@@ -238,6 +254,7 @@ void ReplicaServer::State::Collect() {
               },
           .on_gone =
               [table = table_, opening = host_->opening] {
+                // No shared log any more: replicas that are made from now on need not name its end.
                 opening->shared_log_end->store(0);
                 table->ForgetSharedLog();
               }},
@@ -272,6 +289,8 @@ void ReplicaServer::State::MakeParts() {
                                         [self] {
                                           const auto state = self.lock();
                                           if (state == nullptr) return;
+                                          // The term that this callback is about: the lease may be
+                                          // lost again on the way to the replicas.
                                           const uint64_t term = state->host_->lease->term();
                                           state->table_->OnConnected(term);
                                           state->sync_->OnConnected(term);
@@ -280,6 +299,8 @@ void ReplicaServer::State::MakeParts() {
                                         [self] {
                                           const auto state = self.lock();
                                           if (state == nullptr) return;
+                                          // First the sync, so that it sends nothing for a term
+                                          // that has ended.
                                           state->sync_->OnLeaseLost();
                                           state->table_->OnLeaseLost();
                                         },
@@ -306,6 +327,7 @@ void ReplicaServer::State::MakeEntry() {
     const auto state = self.lock();
     if (state == nullptr) return;
     state->strand_->Post([sync = state->sync_] { sync->Soon(); });
+    // A server that is not known yet may have joined; the meta server's list says.
   });
   if (!older->are_let_in()) return;
   entry_ = std::make_shared<ClusterEntry>(
@@ -317,6 +339,8 @@ void ReplicaServer::State::MakeEntry() {
       ClusterEntry::Events{.on_meta_unanswered = host_->options.on_meta_unanswered,
                            .what_is_loading =
                                [host = host_] {
+                                 // An older version's meta server takes a report for all there is,
+                                 // so loading must have ended.
                                  const RecoveryReport report =
                                      host->opening->progress->Report(host->env.clock().Now());
                                  if (report.phase == RecoveryReport::Phase::kDone)
@@ -339,6 +363,7 @@ void ReplicaServer::State::EverySecond() {
   host_->requests->ForgetGone(now);
   table_->OnSecond(now);
   if (host_->peers->OnSecond(now)) sync_->Soon();
+  // The number of replicas first: the shares depend on it.
   if (OpenFileBudget* files = host_->options.open_files.get(); files != nullptr) {
     files->SetReplicas(table_->CountOpen());
     if (files->OnSecond(now)) sync_->Soon();
@@ -349,13 +374,16 @@ void ReplicaServer::State::EverySecond() {
 }
 
 void ReplicaServer::State::Stop(std::function<void(absl::Status)> done) {
+  // Nothing was started, so nothing needs to end.
   if (router_ == nullptr) {  // never started
     strand_->Post([done = std::move(done)] { done(absl::OkStatus()); });
     return;
   }
   strand_->Post([self = shared_from_this(), done = std::move(done)]() mutable {
     LOG(INFO) << "replica server " << self->host_->self << " stops";
+    // Beacons say so before roles are given up: the meta server then chooses others at once.
     self->detector_->SayStops();
+    // A second at most for others to take over; the rest finds out by the lease.
     self->table_->StepDown(
         self->host_->env.clock().Now() + kStepDownPatience,
         [self, done = std::move(done)]() mutable { self->StopParts(std::move(done)); });
@@ -363,12 +391,15 @@ void ReplicaServer::State::Stop(std::function<void(absl::Status)> done) {
 }
 
 void ReplicaServer::State::StopParts(std::function<void(absl::Status)> done) {
+  // No new request is routed; those on their way are answered by their replicas.
   router_->Stop();
   strand_->Post([self = shared_from_this(), done = std::move(done)]() mutable {
     self->strand_->Cancel(self->second_);
     self->host_->disks->watch->Stop();
     self->garbage_->Stop();
     if (self->entry_ != nullptr) self->entry_->Stop();
+    // The lease goes before replicas close: no read is answered by a replica that is on its way
+    // out.
     self->detector_->Stop();
     self->sync_->OnLeaseLost();
     if (self->recovery_ != nullptr) self->recovery_->Stop();
@@ -376,6 +407,7 @@ void ReplicaServer::State::StopParts(std::function<void(absl::Status)> done) {
     if (self->collector_ != nullptr) self->collector_->Stop();
     self->table_->CloseAll([self, done = std::move(done)](const absl::Status& status) {
       // Unlocking waits for the disk.
+      // Any usable directory's pool will do.
       self->host_->env.disk_pool(self->directories_->FirstUsable())
           .Submit([self, done, status]() mutable {
             self->directories_->Release();
@@ -392,6 +424,7 @@ void ReplicaServer::State::AskForCheckpoints(std::optional<PartitionId> only) {
 }
 
 void ReplicaServer::State::Reconfigure(const ReplicaServerOptions& options) {
+  // Only these can change in operation; the rest is fixed at the start.
   host_->slow_requests->SetKeptFrom(options.slow_request_after);
   host_->sending->SetLimits(options.send_limits);
   host_->receiving->SetLimits(options.receive_limits);
@@ -431,6 +464,7 @@ std::vector<DiskSnapshot> ReplicaServer::State::Disks() const {
     disks[i].move_targets = garbage[i].move_targets;
     disks[i].move_sources = garbage[i].move_sources;
     disks[i].discarded_data = garbage[i].discarded;
+    // Copies are counted by data directory.
     if (i == host_->disks->layout.data_directories.size()) break;  // the log home
     disks[i].copy_sent_bytes = host_->sending->BytesOf(i);
     disks[i].copy_received_bytes = host_->receiving->BytesOf(i);

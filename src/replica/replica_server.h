@@ -42,6 +42,12 @@ struct SharedLogStats;
 class SlowRequests;
 class VerificationBook;
 
+// The facade of this folder, for main/ and the simulator.
+//
+//   ReplicaServer server(env, transport, engines, options);
+//   RETURN_IF_ERROR(server.Start());  // requests may come from now on
+//   ...
+//   server.Stop([](const absl::Status& status) { ... });
 class ReplicaServer {
  public:
   ReplicaServer(Environment& env, Transport& transport, EngineFactory& engines,
@@ -83,7 +89,8 @@ class ReplicaServer {
   const ServerLease& lease() const;
   const VerificationBook& verifications() const;
   const JoinNotes& join() const;
-  int64_t verified_bytes() const;  // of content that was counted here, since the start
+  // Of content that was counted here, since the start.
+  int64_t verified_bytes() const;
 
   // Before Start. `refused` runs, on some strand, if after Start the shared log turns out to be one
   // that can't be taken over: nothing will be served, the process shall stop.

@@ -12,6 +12,7 @@
 namespace arion {
 namespace {
 
+// The end of a log is small and must not wait.
 constexpr uint64_t kLogBytesUnpaid = 16 << 10;  // the end of a log
 
 }  // namespace
@@ -37,6 +38,7 @@ std::string ReplicaShipping::Encoded(const LearnResponse& response) const {
 }
 
 void ReplicaShipping::Answer(ReplyToken token, const LearnResponse& response, std::string encoded) {
+  // Nobody waits any more: given up, or the replica closes.
   std::optional<Responder> responder = messages_.Take(token);
   if (!responder) return;
   const auto learner = asking_.find(token);
@@ -51,9 +53,11 @@ void ReplicaShipping::Answer(ReplyToken token, const LearnResponse& response, st
 
 void ReplicaShipping::NoteLearners() {
   std::vector<Endpoint> learners = core_.learners();
+  // Asked after each step, and learners rarely change.
   if (learners == learners_) return;
   learners_ = std::move(learners);
   source_.KeepOnly(learners_);
+  // In a task of its own: the step that changed the learners is not over yet.
   work_.After(absl::ZeroDuration(), [this] {
     if (core_.role() == PartitionStatus::kPrimary && engine_ != nullptr)
       checkpoints_.DropUnneededLog(engine_->last_durable());
@@ -61,12 +65,14 @@ void ReplicaShipping::NoteLearners() {
 }
 
 void ReplicaShipping::Ship(ShipState ship) {
+  // Shared by the pool's job and what follows it.
   auto shipped = std::make_shared<ShipState>(std::move(ship));
   auto shipment = std::make_shared<LearnSource::Shipment>();
   const auto asking = asking_.find(shipped->token);
   const Endpoint learner = asking != asking_.end() ? asking->second : Endpoint{};
   const uint64_t piece_bytes = source_.PieceBytes(learner);
   auto encoded = std::make_shared<std::string>();  // in the pool: it takes a loop long
+  // As maintenance, because a checkpoint may have to be made.
   work_.MaintainInBulkPool(
       [this, log = log_, piece_bytes, shipped, shipment, encoded](Engine& engine) {
         RETURN_IF_ERROR(source_.Read(*log, engine, piece_bytes, shipped.get(), shipment.get()));
@@ -82,23 +88,29 @@ void ReplicaShipping::OnRead(const std::shared_ptr<ShipState>& shipped,
                              LearnSource::Shipment& shipment,
                              const std::shared_ptr<std::string>& encoded,
                              const absl::Status& status) {
+  // First, so that the next learner is not sent to the log.
   if (!shipment.log_damage.ok()) checkpoints_.OnLogDamaged(shipment.log_damage);
   if (!status.ok()) {
     LOG(WARNING) << hooks_.tag() << " nothing to ship to a learner yet: " << status;
     if (IsRefusal(status)) work_.OnNoSpace("a learner's checkpoint", status);
     shipped->response.err =
+        // Unavailable: the learner asks again in a moment. Anything else ends its session.
         absl::IsUnavailable(status) ? ErrorCode::kInactiveState : ErrorCode::kGetLearnStateFailed;
     shipped->response.state = LearnState{};
     *encoded = Encoded(shipped->response);
   } else if (const auto learner = asking_.find(shipped->token);
+             // The learner may have been given up meanwhile: then nothing keeps the share.
              learner != asking_.end() && shipment.share != nullptr) {
     source_.KeepShare(learner->second, std::move(shipment.share));
+    // The share is dropped at once if the learner is none any more.
     source_.KeepOnly(learners_);
   }
+  // Before the answer: the core must know what the learner will have.
   if (status.ok())
     hooks_.step(Shipped{shipped->token, shipped->response.type,
                         shipped->response.state.to_decree_included});
-  // What has been read of a log is paid for afterwards, but not so long that its end runs away.
+  // A piece of log that was read is paid for afterwards, but with a bound: the log must not grow
+  // faster than the learner reads it.
   const uint64_t bytes = shipped->response.state.meta.bytes.size();
   absl::Duration delay;
   if (const auto learner = asking_.find(shipped->token);

@@ -1,13 +1,13 @@
 // ReplicaShipping: what one replica gives to learners that ask it: a piece of its log, or a
 // checkpoint.
 //
-// Shapes    Shipped in the bulk pool, one at a time with other maintenance. What was read of a log is
-//           paid for to the server's throttle afterwards, by a later answer.
+// Shapes    Shipped in the bulk pool, one at a time with other maintenance. What was read of a log
+//           is paid for to the server's throttle afterwards, by a later answer.
 // Errors    A learner is told to ask again, or that there is nothing for it; the replica goes on.
 // Threads   Strand-bound; files and log are read in the bulk pool.
 // Lifetime  A part of a replica, beside what it is given, which outlives it.
-// Promises  replica_shipping/S1  The files of a checkpoint are served only while its learner's session
-//               lasts, and not after the engine was exchanged.
+// Promises  replica_shipping/S1  The files of a checkpoint are served only while its learner's
+//               session lasts, and not after the engine was exchanged.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -27,11 +27,13 @@
 
 namespace arion {
 
+// NoteAsking when a learner asks, Ship when the core says what it gets; the answer goes by itself.
 class ReplicaShipping {
  public:
   struct Hooks {
     std::function<void(const Event&)> step;
-    std::function<std::string()> tag;  // for the log
+    // Names the replica in the log.
+    std::function<std::string()> tag;
   };
   // `source`: of its data. `disk`: of the data. `engine` and `log`: the owner's.
   ReplicaShipping(std::shared_ptr<const ReplicaHost> host, LearnSource source, size_t disk,
@@ -55,7 +57,8 @@ class ReplicaShipping {
  private:
   void OnRead(const std::shared_ptr<ShipState>& shipped, LearnSource::Shipment& shipment,
               const std::shared_ptr<std::string>& encoded, const absl::Status& status);
-  std::string Encoded(const LearnResponse& response) const;  // also in the pool
+  // Also in the pool.
+  std::string Encoded(const LearnResponse& response) const;
   void Answer(ReplyToken token, const LearnResponse& response, std::string encoded);
 
   const std::shared_ptr<const ReplicaHost> host_;
@@ -69,7 +72,8 @@ class ReplicaShipping {
   const std::shared_ptr<PrivateLog>& log_;
   const Hooks hooks_;
   std::map<ReplyToken, Endpoint> asking_;
-  std::vector<Endpoint> learners_;  // the core's
+  // The core's.
+  std::vector<Endpoint> learners_;
 };
 
 }  // namespace arion

@@ -1,4 +1,5 @@
-// ReplicaSnapshot: what one replica looks like from outside; for displays, tests and the simulator's checkers.
+// ReplicaSnapshot: what one replica looks like from outside; for displays, tests and the
+// simulator's checkers.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -14,6 +15,7 @@
 
 namespace arion {
 
+// Taken on the replica's strand, so its fields are of one moment.
 struct ReplicaSnapshot {
   PartitionId pid;
   PartitionStatus status = PartitionStatus::kInvalid;
@@ -25,7 +27,8 @@ struct ReplicaSnapshot {
   uint64_t log_bytes = 0;
   int64_t valid_start_in_shared_log = 0;
   ManualCompactStatus compaction = ManualCompactStatus::kIdle;
-  std::optional<ValueSchema> data_version;  // of its engine, if it has one
+  // Of its engine, if it has one.
+  std::optional<ValueSchema> data_version;
 };
 
 }  // namespace arion

@@ -22,6 +22,7 @@ ReplicaStore::ReplicaStore(std::shared_ptr<const ReplicaHost> host, OpenedReplic
       work_(work),
       figures_(figures),
       hooks_(std::move(hooks)) {
+  // Displays show the place and the engine from here on.
   figures_.SetPlace(host_->disks->layout.data_directories[disk_].tag,
                     log_ == nullptr ? nullptr : log_->gauges());
   figures_.SetEngine(engine_ == nullptr ? nullptr : engine_->meter());
@@ -38,10 +39,12 @@ void ReplicaStore::StoreInfo(InitInfo info, absl::AnyInvocable<void()> then) {
         if (is_closed_) return;
         if (!status.ok()) {
           hooks_.drop_held();
+          // Without its state on disk a replica can't be a member any more.
           const std::string why = absl::StrCat("store ", kInitInfoName, ": ", status.ToString());
           host_->disks->watch->OnIoError(disk_, why);
           return hooks_.fence(why);
         }
+        // The value that later changes start from is always the one on disk.
         info_ = info;
         then();
         hooks_.release();
@@ -51,6 +54,7 @@ void ReplicaStore::StoreInfo(InitInfo info, absl::AnyInvocable<void()> then) {
 void ReplicaStore::StoreBallot(Ballot ballot, std::optional<Standing> standing) {
   InitInfo info = info_;
   if (standing) info.is_learner = *standing == Standing::kLearner;
+  // Neither falls: a former value may have been promised already.
   info.ballot = std::max(info.ballot, ballot);
   info.durable = std::max(info.durable, engine_->last_durable());
   StoreInfo(info, [] {});
@@ -64,9 +68,11 @@ void ReplicaStore::ForgetSharedLog() {
 
 void ReplicaStore::RestartLogAt(Decree applied) {
   hooks_.hold();
+  // What is under way still belongs to the old content.
   work_.WhenQuiet([this, applied] {  // what is under way still belongs to the old content
     InitInfo info = info_;
     info.durable = std::max(info.durable, applied);
+    // All that a shared log has of this replica is void with the own log.
     info.offset_in_shared_log = host_->opening->SharedLogEnd();
     info.offset_in_private_log = log_->end_offset();
     info.is_learner = true;
@@ -81,15 +87,19 @@ void ReplicaStore::ExchangeEngine(uint64_t serial, Decree expected, DiskWork::Po
                        [this, serial, expected, exchange = std::move(exchange)]() mutable {
                          ExchangeEngine(serial, expected, std::move(exchange));
                        });
+  // Held before views end: no read may open a new one in between.
   hooks_.hold();
   hooks_.end_views();
   work_.WhenQuiet([this, serial, expected, exchange = std::move(exchange)]() mutable {
     InitInfo info = info_;
+    // What lies in data/ from here on is a learner's until the core says otherwise.
     info.is_learner = true;
+    // The new content may stand lower than the old one; a larger mark would make it look
+    // incomplete.
     info.durable = std::min(info.durable, expected);
     info.offset_in_shared_log = host_->opening->SharedLogEnd();
     info.offset_in_private_log = log_->end_offset();
-    // Each step may be repeated, or is not when it has succeeded.
+    // Each step is repeated while the disk is full, and skipped once it has succeeded.
     struct Exchange {
       std::shared_ptr<Engine> old, fresh;
       DiskWork::PoolWork install;
@@ -98,6 +108,7 @@ void ReplicaStore::ExchangeEngine(uint64_t serial, Decree expected, DiskWork::Po
         Exchange{.old = std::move(engine_), .install = std::move(exchange)});
     work_.InPoolOnceThereIsRoom(
         std::make_shared<DiskWork::PoolWork>([this, info, expected, state]() -> absl::Status {
+          // First the log is void on disk, then the engine goes (replica_store/S1).
           if (state->old != nullptr) {
             RETURN_IF_ERROR(StoreInitInfo(host_->env.files(), directory_, info));
             RETURN_IF_ERROR(state->old->Close());
@@ -121,6 +132,7 @@ void ReplicaStore::ExchangeEngine(uint64_t serial, Decree expected, DiskWork::Po
 
 void ReplicaStore::OnExchanged(uint64_t serial, const InitInfo& info,
                                std::shared_ptr<Engine> engine, const absl::Status& status) {
+  // Whatever the result, files of the former content must not be served as checkpoints.
   hooks_.on_content();
   if (is_closed_) {
     engine_ = std::move(engine);  // for Finish, which waits for this
@@ -134,6 +146,7 @@ void ReplicaStore::OnExchanged(uint64_t serial, const InitInfo& info,
   engine_ = std::move(engine);
   figures_.SetEngine(engine_->meter());
   info_ = info;
+  // The log's new beginning, at the decree of the content that was just opened.
   log_->StartAnew(engine_->last_applied());
   hooks_.on_exchanged(serial);
   hooks_.release();

@@ -1,15 +1,16 @@
-// ReplicaStore: what one replica has on disk, its engine, its log and its .init-info, and the changes
-// of them that hold back all effects until they are durable: a new ballot or standing, a log made
-// void, an engine exchanged, the end.
+// ReplicaStore: what one replica has on disk, its engine, its log and its .init-info, and the
+// changes of them that hold back all effects until they are durable: a new ballot or standing, a
+// log made void, an engine exchanged, the end.
 //
-// Shapes    Between hold() and release() no effect is carried out. .init-info is stored by one change
-//           at a time; its durable decree never falls while it marks mutations that came from
-//           elsewhere and are not flushed (pacifica/PROTOCOL.md 9.4).
-// Errors    Want of space is waited for. Else a store that fails fences, and what it held is dropped.
+// Shapes    Between hold() and release() no effect is carried out. .init-info is stored by one
+//           change at a time; its durable decree never falls while it marks mutations that came
+//           from elsewhere and are not flushed (pacifica/PROTOCOL.md 9.4).
+// Errors    Want of space is waited for. Else a store that fails fences, and what it held is
+//           dropped.
 // Threads   Strand-bound; the disk is waited for in its pool.
 // Lifetime  A part of a replica. References to engine() and log() stay valid as long.
-// Promises  replica_store/S1  The log is void on disk before an engine is exchanged; that happens only
-//               while the disk's work is quiet.
+// Promises  replica_store/S1  The log is void on disk before an engine is exchanged; that happens
+//               only while the disk's work is quiet.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -33,34 +34,46 @@
 
 namespace arion {
 
+// Made first of the replica's parts, and emptied last, by Finish.
 class ReplicaStore {
  public:
   struct Hooks {
+    // Stops the carrying out of effects, and goes on with it. They are counted.
     std::function<void()> hold;
     std::function<void()> release;
-    std::function<void()> drop_held;  // as release, but they are not carried out any more
+    // As release, but they are not carried out any more.
+    std::function<void()> drop_held;
     std::function<bool()> is_holding;
-    std::function<void()> end_views;                    // of the engine: it is about to go
-    std::function<void()> on_content;                   // the former content is gone
-    std::function<void(uint64_t serial)> on_exchanged;  // before release
+    // The engine is about to go, and its views with it.
+    std::function<void()> end_views;
+    // The former content is gone.
+    std::function<void()> on_content;
+    // The core's work is done; called before release.
+    std::function<void(uint64_t serial)> on_exchanged;
     std::function<void(uint64_t serial, const absl::Status&)> on_exchange_failed;
     std::function<void(const std::string& why)> fence;
-    std::function<std::string()> tag;  // for the log
+    // Names the replica in the log.
+    std::function<std::string()> tag;
   };
   // Takes the engine and the log of `opened`. `work`: may be made later, as it is given engine().
   ReplicaStore(std::shared_ptr<const ReplicaHost> host, OpenedReplica& opened, DiskWork& work,
                ReplicaFigures& figures, Hooks hooks);
 
-  const std::shared_ptr<Engine>& engine() const { return engine_; }  // null while it is exchanged
+  // Null while it is exchanged.
+  const std::shared_ptr<Engine>& engine() const { return engine_; }
   const std::shared_ptr<PrivateLog>& log() const { return log_; }
-  const InitInfo& info() const { return info_; }  // as on disk
+  // As on disk.
+  const InitInfo& info() const { return info_; }
   // What was learned from elsewhere, is in no log of its own and not flushed either.
   bool IsInMemoryOnly() const {
     return engine_ != nullptr && engine_->last_flushed() < info_.durable;
   }
 
+  // Makes both durable before any later effect is carried out. Neither ballot falls.
   void StoreBallot(Ballot ballot, std::optional<Standing> standing);
+  // Voids the log: what is at or below `applied` is in the engine, what is above it does not count.
   void RestartLogAt(Decree applied);
+  // No shared log is left that .init-info would have to name.
   void ForgetSharedLog();
   // Closes the engine, lets `exchange` change what lies in data/, opens it again; it must then
   // stand at `expected`. The log is void from the first moment on. Waits for other stores of

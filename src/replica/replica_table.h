@@ -45,6 +45,7 @@ namespace arion {
 
 class Replica;
 
+// One for a server: Expect and Recover at the start, OpenFor later, CloseAll at the end.
 class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
  public:
   using Phase = ReplicaRoutes::Phase;
@@ -122,8 +123,10 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
     FoundReplica found;
     bool awaits_recovery = false;
     std::shared_ptr<Replica> replica;
-    std::optional<Event> deferred;  // for when it is open
-    ReplicaInfo last_report;        // while closed
+    // For when it is open.
+    std::optional<Event> deferred;
+    // While closed.
+    ReplicaInfo last_report;
     // A local fault closed it, or kept it from opening: who asks before this is not heard.
     std::optional<Instant> rest_until;
   };
@@ -168,10 +171,14 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
   absl::Status close_status_;
   std::shared_ptr<Recovery> recovery_;
   std::shared_ptr<SharedLogTakeOver> take_over_;
-  std::set<PartitionId> in_pool_;         // those of the recovery
-  std::set<PartitionId> failed_to_open_;  // and were set aside since the start
-  std::set<PartitionId> failed_;  // ended here by a local fault, or not even made; no slot is left
-  RepeatedLines refusals_;  // why replicas are not made here: the meta server asks for each, always
+  // Those of the recovery.
+  std::set<PartitionId> in_pool_;
+  // And were set aside since the start.
+  std::set<PartitionId> failed_to_open_;
+  // Ended here by a local fault, or not even made; no slot is left.
+  std::set<PartitionId> failed_;
+  // Why replicas are not made here: the meta server asks for each, always.
+  RepeatedLines refusals_;
   absl::AnyInvocable<void(absl::Status)> all_closed_;
   ReplicaRoutes routes_;
 };

@@ -45,13 +45,17 @@ CountContentResponse ReplicaVerifying::Count(const CountContentRequest& request)
   const auto refused = [](std::string why) {
     return CountContentResponse{.state = CountState::kRefused, .why = std::move(why), .ranges = {}};
   };
+  // Only a member under this ballot, asked by the primary it knows, counts the same content as the
+  // others.
   if (office_.IsClosed() || engine_ == nullptr || !office_.IsMember() ||
       request.ballot != core_.ballot() || request.primary != core_.primary())
     return {.err = ErrorCode::kInvalidState, .ranges = {}};
   const bool is_known = counting_ != nullptr && counting_->request().run == request.run;
+  // A verdict without an own count proves nothing here.
   if (request.verdict) return is_known ? HearVerdict(request) : refused("it was not counted");
   if (!is_known) {
     const int64_t now = ExpiryNow(host_->env.clock());
+    // Records expire by the primary's clock; a clock far from it would leave out others.
     if (request.now < now - ContentCount::kClocksApartSeconds ||
         request.now > now + ContentCount::kClocksApartSeconds)
       return refused(absl::StrCat("by its clock it is ", now,
@@ -64,6 +68,8 @@ CountContentResponse ReplicaVerifying::Count(const CountContentRequest& request)
 void ReplicaVerifying::BeginCounting(const CountContentRequest& request) {
   const AppInfo& app = core_.app();
   const ContentChecksum::Terms terms{
+      // The primary names the margin; the bounds keep a mistake of its from hiding or stalling
+      // anything.
       .expires_after = static_cast<uint32_t>(
           request.now + std::clamp(request.margin, ContentCount::kMarginSecondsMin,
                                    ContentCount::kMarginSecondsMax)),
@@ -85,6 +91,7 @@ void ReplicaVerifying::BeginCounting(const CountContentRequest& request) {
                           absl::AnyInvocable<void()> then) { work_.After(delay, std::move(then)); },
           .now = [this] { return host_->env.clock().Now(); },
           .wall_seconds = [this] { return int64_t{ExpiryNow(host_->env.clock())}; },
+          // Not while the engine is exchanged, or about to be.
           .may_read = [this] { return engine_ != nullptr && !work_.IsQuietAwaited(); }});
   counting_->Start();
 }
@@ -117,6 +124,7 @@ void ReplicaVerifying::EndCounting() {
 // ---- the primary ----
 
 std::optional<Verification::Group> ReplicaVerifying::Group() const {
+  // While the group changes its members may differ without a fault.
   if (office_.IsClosed() || core_.role() != PartitionStatus::kPrimary || core_.IsReconfiguring() ||
       !office_.HoldsLease())
     return std::nullopt;
@@ -128,6 +136,7 @@ std::optional<Verification::Group> ReplicaVerifying::Group() const {
 }
 
 VerifyReplicasResponse ReplicaVerifying::Answer(const VerifyReplicasRequest& request) {
+  // The last result, while a new one is not there yet.
   VerifyReplicasResponse response = host_->verifications->Last(pid_);
   if (request.action == VerifyAction::kStart) {
     if (Group()) {
@@ -148,6 +157,8 @@ void ReplicaVerifying::Consider() {
   const int64_t interval = host_->verifications->interval_seconds();
   if (interval <= 0) return;
   const int64_t turn = VerificationInterval(pid_, UnixMillis() / 1000, interval);
+  // A server that has just started does not verify everything at once: the first look only notes
+  // the interval.
   const bool is_first_look = !looked_turn_;
   if (looked_turn_ == turn) return;
   looked_turn_ = turn;
@@ -160,9 +171,13 @@ void ReplicaVerifying::VerifyNow() {
 }
 
 void ReplicaVerifying::Begin() {
+  // Held until the verification has ended, whatever its result.
   place_ = host_->verifications->TryTake();
   if (place_ == nullptr) return work_.After(kLookForRoom, [this] { Begin(); });
+  // Positive, with room above for the beginnings that count it up.
   const auto run = static_cast<int64_t>(host_->env.random().Next() >> 2);
+  // Older versions' compaction rules drop records on each server at its own time, so copies differ
+  // without a fault.
   if (const auto& envs = core_.app().envs;
       envs.contains(kCompactionRules) && !envs.at(kCompactionRules).empty()) {
     return OnVerified({.state = VerificationState::kDone,
@@ -181,6 +196,7 @@ void ReplicaVerifying::Begin() {
                         auto answered) { AskForCount(member, request, std::move(answered)); },
           .write_nothing =
               [this] {
+                // An empty write is a write: it must be allowed and have room.
                 if (core_.WriteGate() == ErrorCode::kOk && office_.SpaceGate() == ErrorCode::kOk)
                   hooks_.write_nothing();
               },
@@ -206,6 +222,7 @@ int64_t ReplicaVerifying::MarginSeconds() const {
 void ReplicaVerifying::AskForCount(Endpoint member, const CountContentRequest& request,
                                    Verification::Hooks::Answered answered) {
   if (member == host_->self)
+    // By a task, as an answer from elsewhere would come: not within Start.
     return work_.After(absl::ZeroDuration(), [this, request, answered = std::move(answered)] {
       answered(ErrorCode::kOk, Count(request));
     });
@@ -250,6 +267,7 @@ void ReplicaVerifying::OnVerified(VerifyReplicasResponse result) {
   host_->compactions->Changed();  // what is reported did
   is_wanted_ = false;
   place_ = nullptr;
+  // One copy can't be compared tomorrow either.
   const bool may_pass = result.members.size() > 1 || result.members.empty();
   if (result.verdict != ContentVerdictKind::kUnverified || !may_pass ||
       host_->verifications->interval_seconds() <= 0 || std::exchange(is_planned_, true))

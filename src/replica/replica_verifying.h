@@ -33,6 +33,7 @@
 
 namespace arion {
 
+// Consider about once in an interval, Count for each question of a primary, Close at the end.
 class ReplicaVerifying {
  public:
   struct Hooks {
@@ -40,9 +41,11 @@ class ReplicaVerifying {
     std::function<void(Endpoint to, const char* name, std::string body, absl::Duration timeout,
                        absl::AnyInvocable<void(RpcResult)> on_result)>
         call;
-    std::function<void()> write_nothing;  // an empty write
+    // Makes an empty write.
+    std::function<void()> write_nothing;
     std::function<void(const std::string& why)> fence;
-    std::function<std::string()> tag;  // for the log
+    // Names the replica in the log.
+    std::function<std::string()> tag;
   };
   // `disk`: of the data. `engine`: the owner's; null while it is exchanged.
   ReplicaVerifying(std::shared_ptr<const ReplicaHost> host, PartitionId pid, size_t disk,
@@ -83,12 +86,18 @@ class ReplicaVerifying {
   ApplyQueue& applies_;
   const std::shared_ptr<Engine>& engine_;
   const Hooks hooks_;
-  std::shared_ptr<ContentCount> counting_;      // null: no primary wants it
-  std::shared_ptr<Verification> verification_;  // the last one; null: none yet
-  bool is_wanted_ = false;                      // one waits for its turn, or runs
-  bool is_planned_ = false;                     // by a timer
-  std::shared_ptr<void> place_;                 // among those that run
-  std::optional<int64_t> looked_turn_;          // interval in which it was looked last
+  // Null: no primary wants it.
+  std::shared_ptr<ContentCount> counting_;
+  // The last one; null: none yet.
+  std::shared_ptr<Verification> verification_;
+  // One waits for its turn, or runs.
+  bool is_wanted_ = false;
+  // A timer will look again.
+  bool is_planned_ = false;
+  // The place among the server's verifications that run; null: none.
+  std::shared_ptr<void> place_;
+  // The interval in which Consider looked last.
+  std::optional<int64_t> looked_turn_;
 };
 
 }  // namespace arion

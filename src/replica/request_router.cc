@@ -54,9 +54,11 @@ RequestRouter::RequestRouter(std::shared_ptr<const ReplicaHost> host, StrandPtr 
       sync_(std::move(sync)) {}
 
 void RequestRouter::Handle(InboundRequest request) {
+  // Before the check for a stop: even a refusal would be an answer.
   if (request.header.name == kRpcClearScanner) return ClearScanner(std::move(request));
   if (is_stopped_.load(std::memory_order_acquire))
     return request.responder.Reply(ErrorCode::kInvalidState);
+  // By frequency: clients, then other servers, then copies and tools.
   if (RouteData(request) || RouteProtocol(request) || RouteCopies(request)) return;
   if (AnswerTool(*host_, server_strand_, table_, request)) return;
   request.responder.Reply(ErrorCode::kHandlerNotFound);
@@ -65,6 +67,7 @@ void RequestRouter::Handle(InboundRequest request) {
 std::shared_ptr<Replica> RequestRouter::FindOpen(PartitionId pid, ErrorCode* why) const {
   std::optional<ReplicaTable::Route> route = table_->Find(pid);
   if (route && route->phase == ReplicaTable::Phase::kOpen) return std::move(route->replica);
+  // A closed replica is only a directory: for others it is not here.
   const bool is_here = route && route->phase != ReplicaTable::Phase::kClosed;
   *why = !is_here                                        ? ErrorCode::kObjectNotFound
          : route->phase == ReplicaTable::Phase::kLoading ? ErrorCode::kInactiveState
@@ -89,10 +92,12 @@ bool RequestRouter::RouteData(InboundRequest& request) {
   ErrorCode why = ErrorCode::kOk;
   std::shared_ptr<Replica> replica = FindOpen(pid, &why);
   if (replica == nullptr) {
+    // Clients know kInvalidState as "ask the meta server again".
     request.responder.Reply(why == ErrorCode::kObjectNotFound ? why : ErrorCode::kInvalidState);
     return true;
   }
   const Instant arrived = host_->env.clock().Now();
+  // Refused on the event loop: the replica's strand has enough to do.
   if (const absl::Duration wait = replica->requests_waiting().WaitAt(arrived);
       wait > PatienceOf(request.header)) {
     LOG_EVERY_N(WARNING, 1000) << "[" << pid << "] answered busy: its requests wait "
@@ -102,6 +107,7 @@ bool RequestRouter::RouteData(InboundRequest& request) {
   }
   const StrandPtr strand = replica->strand();
   const RequestTimes times{.arrived = arrived, .deadline = DeadlineOf(request.header, arrived)};
+  // Counted before it is posted, so that the next request sees it.
   replica->requests_waiting().Arrived(arrived);
   if (write)
     strand->Post([replica = std::move(replica), code = *write, request = std::move(request),
@@ -118,7 +124,8 @@ bool RequestRouter::RouteData(InboundRequest& request) {
   return true;
 }
 
-// Any answer, even an error, makes the clients' connections deaf.
+// Never answered, not even by an error: an answer that no call waits for makes clients' connections
+// stop working.
 void RequestRouter::ClearScanner(InboundRequest request) {
   ErrorCode why = ErrorCode::kOk;
   const std::shared_ptr<Replica> replica = FindOpen(request.header.pid, &why);
@@ -166,6 +173,7 @@ void RequestRouter::Prepare(InboundRequest request) {
     LOG_EVERY_N(WARNING, 100) << "prepare from " << request.header.from << ": " << prepare.status();
     return request.responder.Reply(ErrorCode::kInvalidData);
   }
+  // Answered inside the ack: an RPC error would count as a broken connection.
   ErrorCode why = ErrorCode::kOk;
   const std::shared_ptr<Replica> replica = FindOpen(prepare->pid, &why);
   if (replica == nullptr)
@@ -190,7 +198,7 @@ void RequestRouter::GroupCheck(InboundRequest request) {
   const bool may_open = why == ErrorCode::kObjectNotFound || why == ErrorCode::kInactiveState;
   if (may_open && check->config.status == PartitionStatus::kPotentialSecondary)
     return CheckAbsentLearner(*std::move(check), why, std::move(request.responder));
-  // A loading member says nothing of itself, as one that isn't connected: it is not to be removed
+  // A member that is loading says nothing, like one that isn't connected: it must not be removed
   // for that.
   if (why == ErrorCode::kInactiveState)
     return request.responder.Reply(ErrorCode::kOk, EncodeWrapped(GroupCheckResponse{}));
@@ -198,13 +206,14 @@ void RequestRouter::GroupCheck(InboundRequest request) {
   request.responder.Reply(ErrorCode::kOk, EncodeWrapped(response, host_->options.peer_generation));
 }
 
-// An error ends the session, and another learner has its room. What failed here is not gone on
-// with: whoever still wants it sends an invitation.
+// An error ends the session, so another learner gets its room. What has failed here is not opened
+// again for this check: whoever still wants it sends an invitation.
 void RequestRouter::CheckAbsentLearner(GroupCheckRequest check, ErrorCode why,
                                        Responder responder) {
   server_strand_->Post([self = shared_from_this(), check = std::move(check), why,
                         responder = std::move(responder)]() mutable {
     const PartitionId pid = check.config.pid;
+    // Its fields stay empty for a replica that is loading.
     GroupCheckResponse response;
     if (self->table_->HasFailed(pid) || self->ObstacleTo(check.app)) {
       response = {.pid = pid, .err = ErrorCode::kObjectNotFound, .node = self->host_->self};
@@ -229,6 +238,7 @@ void RequestRouter::OpenForLearning(GroupCheckRequest request) {
 
 void RequestRouter::AddLearner(InboundRequest request) {
   std::optional<GroupCheckRequest> add = TakeArgument<GroupCheckRequest>(request);
+  // One way: nobody waits for an answer.
   if (!add || add->config.status != PartitionStatus::kPotentialSecondary) return;
   if (const std::optional<Obstacle> obstacle = ObstacleTo(add->app)) {
     LOG_EVERY_T(WARNING, 10) << "[" << add->config.pid << "] is not learned here: its table "
@@ -239,6 +249,7 @@ void RequestRouter::AddLearner(InboundRequest request) {
 }
 
 std::optional<Obstacle> RequestRouter::ObstacleTo(const AppInfo& table) const {
+  // Only in an older version's cluster; Arion's tables are in none of these states.
   if (!host_->IsGuest()) return std::nullopt;
   if (table.duplicating) return Obstacle::kDuplicated;
   if (table.is_bulk_loading) return Obstacle::kBulkLoaded;
@@ -291,7 +302,7 @@ void RequestRouter::VerifyReplicas(InboundRequest request) {
   ErrorCode why = ErrorCode::kOk;
   const std::shared_ptr<Replica> replica = FindOpen(verify->pid, &why);
   if (replica == nullptr) {
-    // What it came to while it was here.
+    // The last result from the time when it was open here.
     VerifyReplicasResponse response = host_->verifications->Last(verify->pid);
     response.err = why;
     response.hint = "its replica is not open here";
@@ -316,6 +327,7 @@ void RequestRouter::Propose(InboundRequest request) {
   const std::optional<ConfigurationUpdateRequest> proposal =
       TakeArgument<ConfigurationUpdateRequest>(request);
   if (!proposal) return;
+  // The meta server names these servers, so they belong to the cluster.
   host_->MeetMembers(proposal->config);
   host_->Meet(proposal->node);
   const bool makes_primary = proposal->type == ConfigType::kAssignPrimary ||
@@ -340,7 +352,7 @@ void RequestRouter::ChangeTable(InboundRequest request) {
   const std::optional<TableChangedRequest> change = TakeArgument<TableChangedRequest>(request);
   if (!change) return;
   auto responder = std::make_shared<Responder>(std::move(request.responder));
-  // Answered when all of them have heard: a dropped table is recalled then.
+  // Answered when all replicas have heard of it: only then may a dropped table be recalled.
   const std::shared_ptr<void> heard(nullptr, [responder](void*) {
     responder->Reply(ErrorCode::kOk, EncodeWrapped(TableChangedResponse{}));
   });
@@ -391,12 +403,14 @@ bool RequestRouter::RouteCopies(InboundRequest& request) {
   if (name != kRpcCopyFile) return false;
   std::optional<CopyRequest> copy = TakeArgument<CopyRequest>(request);
   if (!copy) return true;
+  // Asked before the throttle: refusals must not cost others their room.
   if (!host_->served->Serves(copy->source_dir)) {
     request.responder.Reply(ErrorCode::kOk,
                             EncodeWrapped(CopyResponse{.error = ErrorCode::kObjectNotFound}));
     return true;
   }
   const auto bytes = static_cast<uint64_t>(std::clamp(copy->size, 0, ServedFiles::kReadBytesMax));
+  // The pace is paid before the read is begun, by its disk.
   const absl::Duration delay =
       host_->sending->Take(DiskOf(copy->source_dir), bytes, host_->env.clock().Now());
   auto read = [host = host_, copy = *std::move(copy),

@@ -25,6 +25,7 @@ namespace arion {
 
 class Replica;
 
+// One for a server, made by Start. Each request that it takes is answered by it, or by the replica.
 class RequestRouter : public std::enable_shared_from_this<RequestRouter> {
  public:
   RequestRouter(std::shared_ptr<const ReplicaHost> host, StrandPtr server_strand,

@@ -32,6 +32,7 @@ QueryDiskInfoResponse DisksOf(const std::vector<DiskSnapshot>& disks,
                               const std::vector<ReplicaInfo>& reports, int32_t only_app_id) {
   QueryDiskInfoResponse response;
   for (const DiskSnapshot& disk : disks) {
+    // A failed disk shows no space; the older tools expect the disks that serve.
     if (disk.tag == kLogHomeTag || disk.state == DiskStatus::kIoError) continue;
     DiskInfo info{.tag = disk.tag,
                   .full_dir = disk.path,
@@ -88,6 +89,7 @@ void AnswerDecree(const ReplicaTable& table, InboundRequest& request) {
     return Reply(request.responder, QueryDecreeResponse{.err = ErrorCode::kObjectNotFound});
   replica->strand()->Post([replica, responder = std::move(request.responder)]() mutable {
     const ReplicaSnapshot now = replica->Snapshot();
+    // A learner's decrees are not the group's yet.
     const bool is_learner = now.status == PartitionStatus::kPotentialSecondary;
     Reply(responder,
           QueryDecreeResponse{.last_decree = is_learner ? Decree(0) : now.last_committed});
@@ -97,6 +99,7 @@ void AnswerDecree(const ReplicaTable& table, InboundRequest& request) {
 void AnswerHotKey(const ReplicaHost& host, const ReplicaTable& table, InboundRequest& request) {
   const auto detect = TakeArgument<DetectHotkeyRequest>(request);
   if (!detect) return;
+  // Asked first: hot keys of a partition that is not here would be old ones.
   if (FindOpen(table, detect->pid) == nullptr)
     return Reply(request.responder,
                  DetectHotkeyResponse{.err = ErrorCode::kObjectNotFound,
@@ -134,6 +137,7 @@ bool AnswerTool(const ReplicaHost& host, const StrandPtr& server_strand,
     AnswerDecree(*table, request);
   } else if (name == kRpcDetectHotkey) {
     AnswerHotKey(host, *table, request);
+    // What Arion does not have is refused by name, so that tools print a reason.
   } else {
     for (const DisabledCode& disabled : kDisabled) {
       if (disabled.code != name) continue;
