@@ -21,6 +21,7 @@ absl::StatusOr<AddressRange> ParseRange(std::string_view text) {
   const bool is_length =
       slash == std::string_view::npos ||
       (absl::SimpleAtoi(Text(text.substr(slash + 1)), &bits) && bits >= 0 && bits <= kAddressBits);
+  // A clear word for IPv6: the text is a correct address, and yet can't be used.
   if (IsIpv6(text))
     return absl::InvalidArgumentError(
         absl::StrCat("\"", Text(text),
@@ -30,7 +31,9 @@ absl::StatusOr<AddressRange> ParseRange(std::string_view text) {
     return absl::InvalidArgumentError(
         absl::StrCat("\"", Text(text), "\" is no address or range; write 10.0.0.7 or 10.0.0.0/24"));
   const uint32_t ip = ntohl(parsed.s_addr);
+  // In 64 bits: a shift of a 32 bit number by 32 is undefined.
   const auto others = static_cast<uint32_t>(((uint64_t{1} << (kAddressBits - bits)) - 1));
+  // 10.0.0.7/24 is most likely a mistake: one address or the whole range?
   if ((ip & others) != 0 && bits != kAddressBits)
     return absl::InvalidArgumentError(absl::StrCat(
         "\"", Text(text), "\" has bits set behind its first ", bits, "; write the range's first"));

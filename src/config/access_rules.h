@@ -13,7 +13,7 @@
 
 namespace arion {
 
-// IPv4 addresses from `first` to `last`, both inclusive.
+// IPv4 addresses from `first` to `last`, both inclusive, in host byte order.
 struct AddressRange {
   uint32_t first = 0;
   uint32_t last = 0;
@@ -22,11 +22,11 @@ struct AddressRange {
 // Reads "10.1.0.0/16, 127.0.0.1": with commas between.
 absl::StatusOr<std::vector<AddressRange>> ParseAddressRanges(std::string_view text);
 
-// What admin/access_control.h goes by.
+// What admin/access_control.h goes by. Read from the configuration at the start, then immutable.
 struct AccessRules {
   // Empty: from everywhere.
   std::vector<AddressRange> admin_addresses;
-  // Empty: none is asked for.
+  // The token itself, read from admin_token_file. Empty: none is asked for.
   std::string admin_token;
 };
 

@@ -41,6 +41,7 @@ const std::vector<Rule>& Rules() {
 }
 
 std::string_view CurrentName(std::string_view key) {
+  // A linear search: it runs once a key, at the start.
   for (const auto& renamed : kRenamed)
     if (renamed.former == key) return renamed.current;
   return key;

@@ -16,7 +16,7 @@
 
 namespace arion {
 
-// A ServerConfig in the making, and what is read before it can be put together.
+// A ServerConfig in the making, and values that are read before it can be put together.
 struct Draft {
   ServerConfig config;
   std::optional<uint16_t> older_port;
@@ -45,12 +45,15 @@ struct Rule {
 
 // All of our keys, by section.
 const std::vector<Rule>& Rules();
-absl::Span<const Rule> ServerRules();   // of [arion.server]
-absl::Span<const Rule> MetaRules();     // of [arion.meta]
-absl::Span<const Rule> ReplicaRules();  // of [arion.replica]
+// Of [arion.server].
+absl::Span<const Rule> ServerRules();
+// Of [arion.meta].
+absl::Span<const Rule> MetaRules();
+// Of [arion.replica].
+absl::Span<const Rule> ReplicaRules();
 
-// What the key is called now; `key` itself where it was never renamed. Former names go on working: a file or
-// flag that has one is told the new one, once.
+// What the key is called at present; `key` itself where it was never renamed. Former names still
+// work: a file or flag that uses one gets a warning with the present name, once.
 std::string_view CurrentName(std::string_view key);
 std::vector<std::string_view> FormerNames();
 

@@ -15,6 +15,7 @@ namespace {
 absl::Status Invalid(std::string text) { return absl::InvalidArgumentError(text); }
 
 std::string_view TrimSpace(std::string_view text) {
+  // isspace needs an unsigned char.
   while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front())))
     text.remove_prefix(1);
   while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())))
@@ -34,6 +35,7 @@ std::vector<std::string_view> SplitAtCommas(std::string_view text) {
 
 }  // namespace
 
+// Bounds come into the message, so that one error is enough to write a right value.
 absl::StatusOr<int64_t> ParseInteger(std::string_view text, int64_t first, int64_t last) {
   int64_t value = 0;
   if (!absl::SimpleAtoi(Text(text), &value)) {
@@ -53,6 +55,7 @@ absl::StatusOr<bool> ParseSwitch(std::string_view text) {
 
 absl::StatusOr<absl::Duration> ParseInterval(std::string_view text) {
   absl::Duration value;
+  // Infinite is a duration for the parser; as an interval it would mean that nothing ever happens.
   if (!absl::ParseDuration(std::string(text), &value) || value == absl::InfiniteDuration()) {
     return Invalid("not a time; write it with its unit, as 9s, 500ms or 2m");
   }
@@ -65,6 +68,7 @@ absl::StatusOr<uint64_t> ParseSize(std::string_view text) {
   size_t digits = 0;
   while (digits < text.size() && std::isdigit(static_cast<unsigned char>(text[digits]))) ++digits;
   std::string unit;
+  // Units in any case: "MiB", "mb" and "M" are all powers of 1024 here.
   for (char c : TrimSpace(text.substr(digits)))
     unit += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   constexpr std::pair<std::string_view, int> kUnits[] = {
@@ -73,6 +77,7 @@ absl::StatusOr<uint64_t> ParseSize(std::string_view text) {
   uint64_t value = 0;
   for (const auto& [name, shift] : kUnits) {
     if (unit != name) continue;
+    // A number whose unit shifts bits out would silently become a small size.
     if (!absl::SimpleAtoi(Text(text.substr(0, digits)), &value) || value > (UINT64_MAX >> shift))
       break;
     return value << shift;
@@ -92,6 +97,7 @@ absl::StatusOr<std::vector<NamedAddress>> ParseNamedAddresses(std::string_view t
 absl::StatusOr<Endpoint> ParseAddress(std::string_view text) {
   ASSIGN_OR_RETURN(const NamedAddress address, ParseNamedAddress(text));
   ASSIGN_OR_RETURN(const std::vector<Endpoint> found, LookUp(address));
+  // The first address: a server is reached by one.
   return found[0];
 }
 
@@ -110,6 +116,7 @@ absl::StatusOr<std::vector<std::pair<std::string, std::string>>> ParseDisks(std:
     size_t colon = part.find(':');
     std::string tag(TrimSpace(part.substr(0, colon)));
     std::string path(colon == std::string_view::npos ? "" : TrimSpace(part.substr(colon + 1)));
+    // So that one path, written in two ways, is noticed below.
     while (path.size() > 1 && path.back() == '/') path.pop_back();
     if (tag.empty() || path.empty() || path.find(':') != std::string::npos) {
       return Invalid(absl::StrCat("\"", Text(part),

@@ -41,6 +41,7 @@ absl::Status LineError(std::string_view name, int line, std::string_view what) {
 absl::StatusOr<IniFile> IniFile::Parse(std::string_view content, std::string_view name) {
   IniFile file;
   file.name_ = name;
+  // A byte order mark, which editors of other systems write.
   if (content.substr(0, 3) == "\xef\xbb\xbf") content.remove_prefix(3);
   std::string section;
   int line_number = 0;
@@ -54,6 +55,7 @@ absl::StatusOr<IniFile> IniFile::Parse(std::string_view content, std::string_vie
     }
     if (line.empty() || line[0] == ';' || line[0] == '#') continue;
     if (line[0] == '[') {
+      // Only here: in a value the bracket has no meaning.
       line = WithoutTrailingComment(line);
       if (line.back() != ']') {
         return LineError(name, line_number,
@@ -85,6 +87,7 @@ absl::StatusOr<IniFile> IniFile::Load(const std::string& path) {
     return errno == ENOENT ? absl::NotFoundError(text) : absl::PermissionDeniedError(text);
   }
   std::string content;
+  // In pieces, with a bound: the path may be a device or a pipe.
   char buffer[1 << 16];
   ssize_t n = 0;
   while (content.size() <= kFileBytesMax && (n = read(fd, buffer, sizeof(buffer))) > 0) {

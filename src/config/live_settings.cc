@@ -10,6 +10,7 @@
 namespace arion {
 namespace {
 
+// Keys of [arion.server] concern both kinds.
 bool Concerns(ServerKind kind, std::string_view section) {
   return section != (kind == ServerKind::kMeta ? "arion.replica" : "arion.meta");
 }
@@ -29,6 +30,7 @@ absl::Status NoSuchKey(std::string_view key) {
 
 LiveSettings::LiveSettings(ServerKind kind, const ServerConfig& config)
     : kind_(kind), config_(config) {
+  // What is left in it at the end is listed as well: keys without a row of their own.
   std::map<std::string, ServerConfig::Given> given = config.given;
   for (const Setting& setting : Settings()) {
     if (!Concerns(kind, setting.section)) continue;
@@ -49,6 +51,7 @@ LiveSettings::LiveSettings(ServerKind kind, const ServerConfig& config)
                         .at_start = written.value,
                         .origin = written.origin,
                         .value = written.value});
+  // Hidden from here on: entries are all that pages and commands see. A default is no secret.
   for (Entry& entry : entries_)
     if (IsSecret(entry.key) && !entry.origin.empty()) entry.at_start = entry.value = "(hidden)";
 }
@@ -71,6 +74,7 @@ absl::Status LiveSettings::Set(std::string_view name, std::string_view value) {
   const MutexLock lock(mutex_);
   const auto entry = std::find_if(entries_.begin(), entries_.end(),
                                   [&](const Entry& known) { return known.key == key; });
+  // The present name, so that a former one works here, too.
   if (entry == entries_.end()) return NoSuchKey(key);
   if (!entry->is_changeable)
     return absl::FailedPreconditionError(
@@ -79,6 +83,8 @@ absl::Status LiveSettings::Set(std::string_view name, std::string_view value) {
                      "file and restart"));
   const auto rule = std::find_if(Rules().begin(), Rules().end(),
                                  [&](const Rule& known) { return known.setting.key == key; });
+  // A copy is changed and judged as a whole; the configuration that counts stays untouched on an
+  // error.
   Draft draft;
   draft.config = config_;
   RETURN_IF_ERROR(rule->apply(draft, value, kInOperation));
@@ -87,6 +93,7 @@ absl::Status LiveSettings::Set(std::string_view name, std::string_view value) {
                << "\"";
   config_ = std::move(draft.config);
   entry->value = value;
+  // Under the lock: two changes reach the server in the order in which they are shown.
   if (changed_) changed_(config_);
   return absl::OkStatus();
 }

@@ -20,7 +20,7 @@
 
 namespace arion {
 
-// One for a server program; remote commands and pages change it.
+// One for a server program, owned by its ServerPages; remote commands and pages change it.
 class LiveSettings {
  public:
   // One key; `value` is as somebody wrote it, or the default.

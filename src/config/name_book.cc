@@ -15,6 +15,7 @@
 namespace arion {
 namespace {
 
+// A resolver that answers at once with an error must not be asked in a tight loop.
 constexpr std::chrono::seconds kBetweenLookups{1};
 
 std::string EndpointsText(const std::vector<Endpoint>& endpoints) {
@@ -30,6 +31,7 @@ class NameBook::State : public std::enable_shared_from_this<State> {
   State(const std::vector<NamedAddress>& names, LookUp look_up) : look_up_(std::move(look_up)) {
     for (const NamedAddress& name : names) {
       Entry entry{.name = name, .now = {}};
+      // Numbers need no lookup, and so no thread.
       if (const auto number = Endpoint::Parse(name.ToString())) entry.now = {*number};
       entries_.push_back(std::move(entry));
     }
@@ -38,9 +40,11 @@ class NameBook::State : public std::enable_shared_from_this<State> {
   void Start(Changed changed) {
     const MutexLock lock(mutex_);
     changed_ = std::move(changed);
+    // Before the threads: what is known is told first.
     Tell();
     for (size_t i = 0; i < entries_.size(); ++i)
       if (entries_[i].now.empty())
+        // Detached, because a resolver may take minutes: nobody waits for it at a stop.
         std::thread([self = shared_from_this(), i] { self->Follow(i); }).detach();
   }
 
@@ -67,7 +71,9 @@ class NameBook::State : public std::enable_shared_from_this<State> {
     MutexLock lock(mutex_);
     const NamedAddress name = entries_[i].name;
     while (!is_stopped_) {
+      // Read before the lookup: a wish that comes while it runs causes another one.
       const uint64_t asked = asked_;
+      // Without the lock: a lookup waits for the network.
       lock.Unlock();
       absl::StatusOr<std::vector<Endpoint>> found = look_up_(name);
       lock.Lock();
@@ -80,6 +86,8 @@ class NameBook::State : public std::enable_shared_from_this<State> {
                      << (entries_[i].now.empty() ? ""
                                                  : ", meanwhile " + EndpointsText(entries_[i].now));
       }
+      // A second between two lookups, then until somebody asks. A name without an address is looked
+      // up again without being asked for.
       woken_.WaitFor(mutex_, kBetweenLookups,
                      [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return is_stopped_; });
       if (said.empty())
@@ -102,7 +110,9 @@ class NameBook::State : public std::enable_shared_from_this<State> {
     std::vector<Endpoint> all;
     for (const Entry& entry : entries_)
       for (const Endpoint endpoint : entry.now)
+        // Two names may lead to one server.
         if (std::find(all.begin(), all.end(), endpoint) == all.end()) all.push_back(endpoint);
+    // Nothing to report yet: callers must not get an empty list.
     if (!all.empty()) changed_(all);
   }
 

@@ -24,8 +24,8 @@ constexpr auto kSharedLog = [](auto& config) -> auto& { return config.replica.sh
 using M = MetaServerOptions;
 using R = ReplicaServerOptions;
 
-// Of an older key: any number is taken there, so none may end a server here. What lies outside
-// becomes the nearest within, with a warning.
+// An older version takes any number for its key, so none may keep a server from starting here. A
+// number out of our range becomes the nearest one within, with a warning.
 absl::StatusOr<int64_t> OlderInteger(Draft& draft, std::string_view value,
                                      const std::string& origin, int64_t first, int64_t last) {
   int64_t number = 0;
@@ -63,6 +63,7 @@ absl::Status SetOlderSize(Draft& draft, std::string_view value, const std::strin
 template <auto Member>
 absl::Status SetOlderKeep(Draft& draft, std::string_view value, const std::string& origin) {
   ASSIGN_OR_RETURN(int64_t seconds, OlderInteger(draft, value, origin, 0, kInt32Max));
+  // 0 is allowed: removed as soon as it was seen long enough (garbage_collector.h).
   draft.config.replica.garbage.*Member = absl::Seconds(seconds);
   return absl::OkStatus();
 }
@@ -91,6 +92,7 @@ absl::Status SetOlderWriteSize(Draft& draft, std::string_view value, const std::
 }
 
 absl::Status SetOlderPort(Draft& draft, std::string_view value, const std::string&) {
+  // Of several ports the first one, which is the RPC's.
   ASSIGN_OR_RETURN(int64_t port, ParseInteger(value.substr(0, value.find(',')), 1, 65535));
   draft.older_port = static_cast<uint16_t>(port);
   return absl::OkStatus();
@@ -106,12 +108,15 @@ absl::Status SetOlderDataDirectory(Draft& draft, std::string_view value,
   if (value.empty()) return absl::OkStatus();
   draft.older_shared_log_homes.emplace_back(value);
   if (draft.config.disks.empty())
+    // Only without data_dirs, which may come before or after this key in the file.
     draft.config.disks.push_back({"default", std::string(value), origin});
   return SetMetaDataDirectory(draft, value, origin);
 }
 
 absl::Status SetOlderDisks(Draft& draft, std::string_view value, const std::string& origin) {
   if (!value.empty()) return SetDisks(draft, value, origin);
+  // An empty list means a default directory, but only if data_dir names none either; known at the
+  // end.
   draft.older_no_disks_origin = origin;
   return absl::OkStatus();
 }
@@ -148,6 +153,7 @@ absl::Status SetOlderSpaceRatio(Draft& draft, std::string_view value, const std:
 }
 
 absl::Status SetOlderDurability(Draft& draft, std::string_view value, const std::string& origin) {
+  // Never lowered by an older key (server_config/K2).
   if (value != "true") {
     draft.config.warnings.push_back(
         absl::StrCat(origin, ": plog_force_flush = ", Text(value),
@@ -161,6 +167,7 @@ absl::Status SetOlderDurability(Draft& draft, std::string_view value, const std:
 }  // namespace
 
 const std::vector<OlderRule>& OlderRules(ServerKind kind) {
+  // Built once for each kind: only the section of the port differs.
   constexpr auto kOfReplica = ServerKind::kReplica;
   constexpr auto kOfMeta = ServerKind::kMeta;
   static const std::vector<OlderRule> common = {

@@ -14,6 +14,7 @@
 namespace arion {
 
 // One of their keys.
+// An empty section stands for any: the key's name is enough.
 struct OlderRule {
   // A section of that name, or "" for any.
   std::string_view section;

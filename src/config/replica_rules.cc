@@ -12,6 +12,7 @@ namespace {
 
 // 0: without limit.
 absl::Status SetMissingWait(Draft& draft, std::string_view value, const std::string&) {
+  // Infinite first: "0" leaves it so.
   absl::Duration& limit = draft.config.replica.shared_log.missing_wait_max;
   limit = absl::InfiniteDuration();
   if (value == "0") return absl::OkStatus();
@@ -137,6 +138,7 @@ absl::Status SetVerifyRate(Draft& draft, std::string_view value, const std::stri
 }
 
 absl::Status SetVerifyInterval(Draft& draft, std::string_view value, const std::string&) {
+  // "0" is no interval for ParseInterval.
   if (value == "0") {
     draft.config.replica.verify_interval = absl::ZeroDuration();
     return absl::OkStatus();
@@ -354,6 +356,7 @@ absl::Span<const Rule> ReplicaRules() { return kRules; }
 
 absl::Status SetDisks(Draft& draft, std::string_view value, const std::string& origin) {
   ASSIGN_OR_RETURN(auto disks, ParseDisks(value));
+  // The last list counts as a whole: lists of two sources are not mixed.
   draft.config.disks.clear();
   for (auto& [tag, path] : disks) draft.config.disks.push_back({tag, path, origin});
   return absl::OkStatus();

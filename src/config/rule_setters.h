@@ -1,8 +1,9 @@
-// The setters that several keys share: a key's rule names the member of ServerConfig that its value goes to.
-// Only the files that hold keys include this: server_rules.cc, meta_rules.cc, replica_rules.cc.
+// The setters that several keys share: a key's rule names the member of ServerConfig that its value
+// goes to. Only the files that hold keys include this: server_rules.cc, meta_rules.cc,
+// replica_rules.cc.
 //
-// Shapes    `Group` leads from a ServerConfig to the struct that has `Member`: a pointer to a member, or a
-//           lambda where it lies deeper.
+// Shapes    `Group` leads from a ServerConfig to the struct that has `Member`: a pointer to a
+//           member, or a lambda where it lies deeper.
 // Errors    InvalidArgument: what is wrong with the value, and what to write instead.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -33,6 +34,7 @@ constexpr auto kDiskHealth = [](auto& config) -> auto& { return config.replica.d
 constexpr auto kLogDevice = &ServerConfig::log_device;
 
 // ---- what a value is ----
+// Each takes its target as template arguments, so a row of the table needs no code of its own.
 
 template <auto Group, auto Member>
 absl::Status SetInterval(Draft& draft, std::string_view value, const std::string&) {

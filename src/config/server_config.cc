@@ -24,7 +24,7 @@ bool IsOurs(std::string_view section) {
   return section == "arion" || section.substr(0, 6) == "arion.";
 }
 
-// Unavailable stays so: the same value may do later.
+// Unavailable is passed on, because the same value may do later: the caller tries again.
 absl::Status ValueError(std::string_view where, const absl::Status& status) {
   const auto code =
       absl::IsUnavailable(status) ? status.code() : absl::StatusCode::kInvalidArgument;
@@ -42,6 +42,7 @@ absl::Status UnknownSection(const std::string& origin, std::string_view section)
       "]: there is no such section; ours are [arion.server], [arion.meta], [arion.replica]"));
 }
 
+// The remedy is the nearest thing that could have been meant: the right section, or a similar key.
 absl::Status UnknownKey(const std::string& origin, const IniEntry& entry) {
   std::vector<std::string_view> same_section;
   std::string_view elsewhere;
@@ -65,12 +66,15 @@ std::string OriginOf(const IniFile& file, const IniEntry& entry) {
   return absl::StrCat(file.name(), ":", entry.line);
 }
 
+// Older sections first, so that each key of ours wins whatever its place in the file.
 absl::Status ApplyOlder(ServerKind kind, const IniFile& file, Draft& draft) {
   std::string unused;
   for (const IniEntry& entry : file.entries()) {
     if (IsOurs(entry.section)) continue;
     std::string origin = OriginOf(file, entry);
     const OlderRule* found = nullptr;
+    // The last rule that fits counts: the rule with the kind's own section stands behind the common
+    // ones.
     for (const OlderRule& rule : OlderRules(kind)) {
       if (rule.key == entry.key && (rule.section.empty() || rule.section == entry.section))
         found = &rule;
@@ -80,6 +84,7 @@ absl::Status ApplyOlder(ServerKind kind, const IniFile& file, Draft& draft) {
                       " (line ", entry.line, ")");
       continue;
     }
+    // Not looked at: the same file often configures both kinds of server.
     if (found->only.value_or(kind) != kind) continue;
     if (absl::Status status = found->apply(draft, entry.value, origin); !status.ok()) {
       return ValueError(origin, absl::StrCat("[", entry.section, "] ", entry.key), entry.value,
@@ -87,6 +92,7 @@ absl::Status ApplyOlder(ServerKind kind, const IniFile& file, Draft& draft) {
     }
     draft.config.given[entry.key] = {entry.section, entry.value, origin};
   }
+  // One line for all of them: a file of an older version has dozens.
   if (!unused.empty()) {
     draft.config.warnings.push_back(
         absl::StrCat(file.name(), ": keys of another version without effect here: ", unused));
@@ -103,6 +109,7 @@ absl::Status ApplyOurs(const IniFile& file, Draft& draft,
                        std::map<std::string, std::string>* origins) {
   for (const IniEntry& written : file.entries()) {
     if (!IsOurs(written.section)) continue;
+    // A copy with the present name: all that follows, messages included, uses that.
     IniEntry entry = written;
     entry.key = CurrentName(written.key);
     std::string origin = OriginOf(file, entry);
@@ -117,6 +124,7 @@ absl::Status ApplyOurs(const IniFile& file, Draft& draft,
     }
     if (!section_known) return UnknownSection(origin, entry.section);
     if (found == nullptr) return UnknownKey(origin, entry);
+    // Two lines for one key: which one counts would depend on their order, so neither does.
     if (auto [before, is_new] = origins->emplace(entry.key, origin); !is_new) {
       return absl::InvalidArgumentError(absl::StrCat(origin, ": [", entry.section, "] ", entry.key,
                                                      " = \"", entry.value, "\": stands already at ",
@@ -136,11 +144,13 @@ absl::Status ApplyFlags(const std::map<std::string, std::string>& flags, Draft& 
   for (const auto& [written, value] : flags) {
     const std::string key(CurrentName(written));
     if (key != written) {
+      // Two names of one key on one line: no order says which is meant.
       if (flags.contains(key))
         return absl::InvalidArgumentError(
             absl::StrCat("--", written, " and --", key, " are one setting; remove one of them"));
       WarnOfFormerName(absl::StrCat("--", written), key, draft);
     }
+    // Flags are made from the same table, so each has its rule.
     for (const Rule& rule : Rules()) {
       if (rule.setting.key != key) continue;
       std::string origin = absl::StrCat("--", key);
@@ -155,6 +165,7 @@ absl::Status ApplyFlags(const std::map<std::string, std::string>& flags, Draft& 
 }
 
 // An older file names only a port and perhaps a network interface.
+// The first address of that interface; without a name, the first that is not loopback.
 uint32_t OwnAddress(const std::string& interface) {
   uint32_t found = INADDR_LOOPBACK;
   ifaddrs* all = nullptr;
@@ -174,6 +185,7 @@ uint32_t OwnAddress(const std::string& interface) {
 void KeepOlderReserve(Draft& draft) {
   const uint64_t bytes = draft.older_reserve_bytes.value_or(0);
   const int64_t seconds = draft.older_reserve_seconds.value_or(0);
+  // Only both together, as in older versions: one alone would keep nothing.
   if (bytes > 0 && seconds > 0)
     draft.config.replica.log_reserve = {.bytes_max = bytes, .age_max_seconds = seconds};
 }
@@ -182,6 +194,7 @@ void KeepOlderReserve(Draft& draft) {
 // hold one are an error of the start, so looking too widely does no harm.
 void CompleteSharedLogDirectories(Draft& draft) {
   std::vector<std::string>& directories = draft.config.replica.layout.shared_log_directories;
+  // A directory that our own key names replaces the search.
   if (!directories.empty()) return;
   for (const std::string& home : draft.older_shared_log_homes)
     directories.push_back(absl::StrCat(home, "/replica/slog"));
@@ -200,6 +213,7 @@ const std::vector<Setting>& Settings() {
   return settings;
 }
 
+// Each check names the key that the reader most likely wants to change, and where it was set.
 absl::Status CheckTogether(ServerKind kind, const std::string& otherwise,
                            const std::map<std::string, std::string>& origins,
                            const ServerConfig& config) {
@@ -224,6 +238,7 @@ absl::Status CheckTogether(ServerKind kind, const std::string& otherwise,
   }
   absl::Duration lease = config.replica.lease;
   absl::Duration beacon = config.replica.beacon_interval;
+  // Decides safety: a lease that outlives the grace lets two primaries serve.
   if (config.meta.grace <= lease) {
     std::string where = origins.count("grace") != 0 ? at("grace") : at("lease");
     return absl::InvalidArgumentError(
@@ -244,8 +259,8 @@ absl::Status CheckTogether(ServerKind kind, const std::string& otherwise,
         " is not above mutations_in_flight_max = ", config.replica.max_mutations_in_flight,
         "; raise it"));
   }
-  // A member of 2.5 ends its process where a mutation lies further behind what it knows to be
-  // committed.
+  // A member of version 2.5 ends its process if a mutation lies further behind than that from what
+  // it knows to be committed. A capacity that comes from that version's own key is the cluster's.
   if (!config.join_pegasus_cluster.empty() && !config.given.contains(kOlderPrepareListCapacity) &&
       config.replica.prepare_list_capacity > kPegasusPrepareListCapacity) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -267,6 +282,7 @@ absl::Status CheckTogether(ServerKind kind, const std::string& otherwise,
         at("log_placement"),
         ": log_placement = home, but no log_home_directory; write one into [arion.replica]"));
   }
+  // A directory that would be ignored is refused: its owner believes that logs lie there.
   if (!is_home && !config.replica.layout.log_home_directory.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(
         at("log_home_directory"),
@@ -296,6 +312,7 @@ absl::Status CheckTogether(ServerKind kind, const std::string& otherwise,
 
 absl::StatusOr<ServerConfig> MakeServerConfig(ServerKind kind, const IniFile& file,
                                               const std::map<std::string, std::string>& flags) {
+  // Defaults that are not those of the struct: they depend on the kind of server or the machine.
   Draft draft;
   ServerConfig& config = draft.config;
   config.replica.recovery.threads_per_disk = 0;
@@ -306,9 +323,10 @@ absl::StatusOr<ServerConfig> MakeServerConfig(ServerKind kind, const IniFile& fi
   std::map<std::string, std::string> origins;  // key of ours -> where it was set
   RETURN_IF_ERROR(ApplyOlder(kind, file, draft));
   KeepOlderReserve(draft);
-  // What 2.5.0 takes when neither data_dirs nor data_dir names one.
+  // Version 2.5.0 uses ./data when neither data_dirs nor data_dir names a directory.
   if (config.disks.empty() && !draft.older_no_disks_origin.empty())
     config.disks.push_back({"default", "./data", draft.older_no_disks_origin});
+  // Before our keys, which override it.
   if (draft.older_port) config.listen = {OwnAddress(draft.older_interface), *draft.older_port};
   RETURN_IF_ERROR(ApplyOurs(file, draft, &origins));
   RETURN_IF_ERROR(ApplyFlags(flags, draft, &origins));
@@ -318,6 +336,8 @@ absl::StatusOr<ServerConfig> MakeServerConfig(ServerKind kind, const IniFile& fi
   CompleteSharedLogDirectories(draft);
   config.meta.cluster_name = config.cluster_name;
   config.replica.cluster_name = config.cluster_name;
+  // Recovery waits for disks and CPU: two at least, so that one disk is never idle between
+  // replicas.
   if (config.replica.recovery.threads_per_disk == 0)
     config.replica.recovery.threads_per_disk =
         std::clamp(static_cast<int32_t>(std::thread::hardware_concurrency() /

@@ -99,7 +99,8 @@ struct Setting {
   std::string_view key;
   std::string_view help;
   std::string_view default_text;
-  // kChangeable: also while the server runs (live_settings.h). kAdvanced: its default suits nearly everybody.
+  // kChangeable: also while the server runs (live_settings.h). kAdvanced: its default suits nearly
+  // everybody.
   static constexpr uint8_t kChangeable = 1, kAdvanced = 2;
   uint8_t marks = 0;
 

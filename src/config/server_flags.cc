@@ -18,7 +18,8 @@ DEFINE_string(config, "", "configuration file (INI); required");
 namespace arion {
 namespace {
 
-// gflags keeps pointers into this for the rest of the process's life.
+// gflags keeps pointers into this for the rest of the process's life. It lies in a deque, which
+// does not move its elements.
 struct FlagStorage {
   std::string key, help, current, initial;
 };
@@ -43,6 +44,7 @@ void DefineSettingFlags() {
 }
 
 // By section; the log library's flags are left to --helpfull.
+// The log library's flags are many and rarely wanted; --helpfull shows them.
 void PrintHelp(const std::string& program) {
   constexpr int kHelpColumn = 44;
   std::printf(
@@ -87,6 +89,7 @@ absl::StatusOr<ServerCommandLine> ParseServerCommandLine(int* argc, char*** argv
   gflags::SetUsageMessage(
       "--config FILE [--<key>=<value> ...]\n\nEvery key of the configuration file's [arion.*] "
       "sections is also a flag, which overrides it.");
+  // Parsed without help, so that --help prints our own.
   gflags::ParseCommandLineNonHelpFlags(argc, argv, /*remove_flags=*/true);
   if (gflags::GetCommandLineFlagInfoOrDie("help").current_value == "true") {
     PrintHelp(gflags::ProgramInvocationShortName());
@@ -100,6 +103,7 @@ absl::StatusOr<ServerCommandLine> ParseServerCommandLine(int* argc, char*** argv
   if (FLAGS_config.empty())
     return absl::InvalidArgumentError("no configuration; write --config FILE");
   ServerCommandLine command_line;
+  // Former names too: a service file with an old flag must still start the server.
   command_line.config_path = FLAGS_config;
   std::vector<std::string_view> names = FormerNames();
   for (const Setting& setting : Settings()) names.push_back(setting.key);

@@ -24,7 +24,7 @@ absl::Status SetAdvertise(Draft& draft, std::string_view value, const std::strin
 
 absl::Status SetJoinPegasusCluster(Draft& draft, std::string_view value,
                                    const std::string& origin) {
-  // A replica server looks at a cluster before it joins, which is at its start.
+  // A replica server examines a cluster before it joins it, which it does at its start only.
   if (origin == kInOperation && !value.empty())
     return absl::InvalidArgumentError(
         "it can only be ended in operation; write it into the file and restart");
@@ -52,6 +52,7 @@ absl::Status SetTextLogDirectory(Draft& draft, std::string_view value, const std
 
 absl::Status SetTextLogFileSize(Draft& draft, std::string_view value, const std::string&) {
   ASSIGN_OR_RETURN(uint64_t bytes, ParseSize(value));
+  // The log library counts in megabytes.
   uint64_t megabytes = bytes >> 20;
   if (megabytes < 1 || megabytes > 4096)
     return absl::InvalidArgumentError("out of range; write 1 MiB to 4 GiB");
