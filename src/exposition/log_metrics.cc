@@ -12,6 +12,7 @@
 namespace arion {
 namespace {
 
+// Small whole numbers: 1, 2, 5, 10 and so on.
 MetricInfo CountInfo(std::string name, std::string help) {
   return {.name = std::move(name), .help = std::move(help), .bounds = OneTwoFiveBounds(1, 5000)};
 }
@@ -21,6 +22,7 @@ std::vector<std::pair<LogDevice*, std::string>> DevicesOf(
     Environment& env, const std::vector<ConfiguredDisk>& disks) {
   std::vector<std::pair<LogDevice*, std::string>> devices;
   for (const ConfiguredDisk& disk : disks) {
+    // Devices are few, so a linear search is enough.
     LogDevice* device = &env.log_device(disk.path);
     bool is_new = true;
     for (auto& [known, tags] : devices) {
@@ -33,6 +35,7 @@ std::vector<std::pair<LogDevice*, std::string>> DevicesOf(
   return devices;
 }
 
+// Prometheus' way for a state: a row for each, one of them 1.
 constexpr std::string_view kDiskStates[] = {
     "normal",  "space_insufficient", "open_files_insufficient", "memory_insufficient", "refused",
     "io_error"};
@@ -55,6 +58,7 @@ std::string_view StateOf(const DiskSnapshot& disk) {
 std::vector<LabeledValue> StatesOf(const std::vector<DiskSnapshot>& disks) {
   std::vector<LabeledValue> rows;
   for (const DiskSnapshot& disk : disks) {
+    // All states, those at 0 included, so that a series never ends.
     for (const std::string_view state : kDiskStates)
       rows.push_back({{{"disk", disk.tag}, {"state", std::string(state)}},
                       StateOf(disk) == state ? 1.0 : 0.0});
@@ -62,7 +66,7 @@ std::vector<LabeledValue> StatesOf(const std::vector<DiskSnapshot>& disks) {
   return rows;
 }
 
-// As older versions count by server.
+// Sums of the server under the names of older versions, for older collectors only.
 void RegisterDiskSums(MetricRegistry& registry, const ReplicaServer& server,
                       MetricRegistrations* held) {
   const auto sum = [&](MetricKind kind, const char* name, const char* help,
@@ -94,6 +98,7 @@ MetricRegistrations RegisterLogDevices(MetricRegistry& registry, Environment& en
                                        std::vector<ConfiguredDisk> disks,
                                        const std::string& log_home) {
   MetricRegistrations held;
+  // The log home is a device like the others.
   if (!log_home.empty()) disks.push_back({.tag = kLogHomeTag, .path = log_home, .origin = ""});
   for (const auto& [device, tags] : DevicesOf(env, disks)) {
     const LogDeviceStats& stats = device->stats();
@@ -118,6 +123,7 @@ MetricRegistrations RegisterLogDevices(MetricRegistry& registry, Environment& en
         stats.failures);
     add({.name = "log_queued_writes", .help = "Log writes submitted and not yet answered."},
         stats.queued);
+    // Text belongs into labels: the value says nothing.
     held.push_back(registry.Add(
         {.name = "log_info", .help = "Always 1; how logs are written to this disk."},
         MetricKind::kGauge, {{"disk", tags}, {"method", device->method()}}, [] { return 1.0; }));
@@ -130,6 +136,7 @@ MetricRegistrations RegisterEngineFiles(MetricRegistry& registry, Environment& e
                                         const std::vector<ConfiguredDisk>& disks) {
   MetricRegistrations held;
   for (const auto& [device, tags] : DevicesOf(env, disks)) {
+    // All directories of a device share its numbers; the first one leads to them.
     const std::string first_tag = tags.substr(0, tags.find(','));
     const auto disk = std::find_if(disks.begin(), disks.end(),
                                    [&](const auto& other) { return other.tag == first_tag; });
@@ -286,6 +293,7 @@ MetricRegistrations RegisterReplay(MetricRegistry& registry, const ReplicaServer
        .help = "Bytes of logs read at opening, by the time it took."},
       MetricKind::kGauge, {}, [&replay] {
         const auto nanos = static_cast<double>(replay.nanos.value());
+        // No replay yet has no rate.
         return nanos <= 0 ? 0 : static_cast<double>(replay.bytes.value()) / nanos * 1e9;
       }));
   return held;

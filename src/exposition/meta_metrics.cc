@@ -36,6 +36,7 @@ MetaMetrics::MetaMetrics(MetricRegistry& registry, MetaServer& server, const Clo
     : server_(server),
       clock_(clock),
       add_warnings_(std::move(add_warnings)),
+      // An empty overview until the first one comes, so that readers need no check for null.
       latest_(std::make_shared<const ClusterOverview>()),
       latest_at_(clock.Now()) {
   const auto add = [&](MetricInfo info, auto of) {
@@ -53,6 +54,7 @@ MetaMetrics::MetaMetrics(MetricRegistry& registry, MetaServer& server, const Clo
       {.name = "cluster_figures_age_seconds",
        .help = "Since the figures of servers, partitions and tables were made; it grows where the "
                "meta server does not answer."},
+      // Grows while the meta server does not answer: the numbers beside it are as old.
       MetricKind::kGauge, {}, [this] {
         const MutexLock lock(mutex_);
         return absl::ToDoubleSeconds(clock_.Now() - latest_at_);
@@ -66,6 +68,7 @@ MetaMetrics::MetaMetrics(MetricRegistry& registry, MetaServer& server, const Clo
                  .labels = {"table_id"}}},
         MetricKind::kGauge, [this, i] {
           std::vector<LabeledValue> rows;
+          // A table that is dropped ends its series with it.
           for (const auto overview = Latest(); const TableOverview& table : overview->tables)
             rows.push_back({{{"table", table.name}, {"table_id", std::to_string(table.app_id)}},
                             static_cast<double>(table.partitions[i])});
@@ -168,9 +171,11 @@ MetaMetrics::MetaMetrics(MetricRegistry& registry, MetaServer& server, const Clo
 }
 
 std::shared_ptr<const ClusterOverview> MetaMetrics::Refresh() {
+  // The overview is made on the server's strand; a page waits for it here, with a bound.
   using Answer = std::shared_ptr<const ClusterOverview>;
   auto answer = std::make_shared<std::promise<Answer>>();
   std::future<Answer> arrived = answer->get_future();
+  // Shared, because the answer may come after the wait has ended.
   server_.Overview([answer, add_warnings = add_warnings_](ClusterOverview overview) {
     add_warnings(&overview);
     answer->set_value(std::make_shared<const ClusterOverview>(std::move(overview)));

@@ -29,11 +29,13 @@ struct Two {
   const Row& then;
   double seconds;
 
+  // A counter that fell belongs to another life of the replica.
   static double Risen(uint64_t now, uint64_t then) {
     return now < then ? 0 : static_cast<double>(now - then);
   }
   double Rate(RequestKind kind, uint64_t Load::*what) const {
     const auto i = static_cast<size_t>(kind);
+    // Two samples of one moment have no rate.
     return seconds <= 0 ? 0 : Risen(now.loads[i].*what, then.loads[i].*what) / seconds;
   }
   double Units(bool (*is_of)(RequestKind)) const {
@@ -150,11 +152,13 @@ void PerfCounters::ReadServer(const PerfCounterChoice& is_wanted, size_t open,
                               std::vector<PerfCounter>* out) const {
   uint64_t capacity = 0, available = 0;
   for (const DiskSnapshot& disk : server_.Disks()) {
+    // The log home holds no data; older tools add up data directories.
     if (disk.tag == kLogHomeTag) continue;
     capacity += disk.total_bytes >> 20;
     available += disk.available_bytes >> 20;
   }
   const RecoveryReport recovery = server_.RecoveryNow();
+  // What is being opened counts as a replica in older versions.
   const size_t opening = recovery.all.replicas - recovery.all.done - recovery.all.failed;
   const auto stub = [&](const char* name, double value) {
     Add(absl::StrCat("replica*eon.replica_stub*", name), kNumber, value, is_wanted, out);
@@ -181,10 +185,12 @@ std::vector<PerfCounter> PerfCounters::Read(const PerfCounterChoice& is_wanted) 
   std::vector<PerfCounter> out;
   ReadServer(is_wanted, now.rows.size(), &out);
   const Row nothing{};
+  // Each name is built to be judged: choices are functions of the whole name.
   for (const Row& row : now.rows) {
     const std::string at = absl::StrCat("@", row.pid.ToString());
     const Row* before = then->Find(row.pid);
     // One that was closed and opened again counts from 0.
+    // A replica that was opened again counts from 0.
     if (before != nullptr && before->life != row.life) before = nullptr;
     const Two two{row, before == nullptr ? nothing : *before, seconds};
     for (const Definition& one : kOfPartition)

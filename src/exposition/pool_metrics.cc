@@ -35,6 +35,7 @@ struct NamedPool {
 };
 
 // Each disk's pools.
+// Directories of one disk share its pools; each pool once, with their tags.
 std::vector<NamedPool> PoolsOf(PosixEnvironment& env, const std::vector<ConfiguredDisk>& disks) {
   std::vector<NamedPool> pools;
   const auto add = [&pools](const PosixDiskPool* pool, const std::string& tag,
@@ -94,6 +95,7 @@ MetricRegistrations RegisterPools(MetricRegistry& registry, PosixEnvironment& en
     const PoolStats& stats = named.pool->stats();
     add({.name = prefix + "queued", .help = "Work that waits for a thread of " + whose + "."},
         stats.queued);
+    // Older collectors know one queue only, the disk's.
     if (&named.kind == &kDisk)
       held.push_back(registry.Add(
           {.name = "queue_length", .help = "As disk_pool_queued.", .is_json_only = true},
@@ -110,6 +112,7 @@ MetricRegistrations RegisterPools(MetricRegistry& registry, PosixEnvironment& en
   held.push_back(registry.Add(
       LatencyInfo("loop_lag_seconds", "Time from asking an event loop for a turn to that turn."),
       {}, watched.loop_lag_nanos));
+  // The same instrument under its older name.
   MetricInfo queue_latency = LatencyInfo("profiler_queue_latency_ns", "As loop_lag_seconds.");
   queue_latency.is_json_only = true;
   held.push_back(
@@ -168,6 +171,7 @@ MetricRegistrations RegisterConnections(MetricRegistry& registry, const AsioTran
 MetricRegistrations RegisterRecovery(MetricRegistry& registry, const ReplicaServer& server,
                                      const Clock& clock) {
   MetricRegistrations held;
+  // One report for all families of a reading: it locks all tickets.
   const auto recent =
       std::make_shared<Recently<RecoveryReport>>(clock, [&server] { return server.RecoveryNow(); });
   using Rows = std::vector<LabeledValue>;

@@ -28,6 +28,7 @@ double CpuSeconds() {
 
 // The n-th number (from 0) of /proc/self/statm, in bytes.
 double MemoryBytes(int n) {
+  // The file has sizes in pages: all memory, then resident.
   FILE* file = fopen("/proc/self/statm", "re");
   if (file == nullptr) return 0;
   long pages[2] = {0, 0};
@@ -53,7 +54,9 @@ std::optional<double> EntriesIn(const char* path) {
 }
 
 double OpenFiles() {
+  // The listing has a descriptor of its own.
   if (const auto entries = EntriesIn("/proc/self/fd")) return *entries - 1;  // the listing's own
+  // With no descriptor left for the listing, all of them are open.
   return errno == EMFILE ? OpenFilesMax() : 0;
 }
 double Threads() { return EntriesIn("/proc/self/task").value_or(0); }

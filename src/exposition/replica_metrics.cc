@@ -29,6 +29,7 @@ struct ReplicaNow {
 };
 using RecentReplicas = Recently<std::vector<ReplicaNow>>;
 
+// Read without a strand: the figures are atomics and a short lock (stats/replica_figures.h).
 std::vector<ReplicaNow> AskReplicas(const RequestBook& book, Instant now) {
   std::vector<ReplicaNow> replicas;
   for (const RequestBook::Member& member : book.Members())
@@ -36,7 +37,7 @@ std::vector<ReplicaNow> AskReplicas(const RequestBook& book, Instant now) {
   return replicas;
 }
 
-// Of all replicas for which `of` says something the largest.
+// The largest value over all replicas; 0 where there are none.
 MetricRegistry::Value LargestOf(std::shared_ptr<RecentReplicas> recent,
                                 double (*of)(const ReplicaFigures::Now&)) {
   return [recent = std::move(recent), of] {
@@ -58,6 +59,7 @@ MetricRegistry::Value NumberOf(std::shared_ptr<RecentReplicas> recent, Partition
 
 Rows ByDisk(RecentReplicas& recent, const ReplicaServer& server,
             int64_t ReplicaFigures::Now::*what) {
+  // All disks, those without replicas included, so that no series ends.
   std::map<std::string, double> sums;
   for (const DiskSnapshot& disk : server.Disks())
     if (disk.tag != kLogHomeTag) sums[disk.tag];
@@ -69,6 +71,7 @@ Rows ByDisk(RecentReplicas& recent, const ReplicaServer& server,
   return rows;
 }
 
+// Older collectors have a family for each role.
 constexpr std::array<std::pair<PartitionStatus, const char*>, 5> kRoles = {
     {{PartitionStatus::kPrimary, "primary_replicas"},
      {PartitionStatus::kSecondary, "secondary_replicas"},
@@ -97,6 +100,7 @@ struct Counted {
   What what;
   const char* label = nullptr;  // its value; nullptr: the family has none of its own
 };
+// A family of counters of one row: by a label, or summed up.
 template <class What>
 struct CountFamily {
   MetricInfo info;
@@ -112,6 +116,7 @@ MetricRegistry::Registration Register(MetricRegistry& registry, CountFamily<What
   MetricInfo info = family.info;
   return registry.AddLevelTable(
       std::move(info), MetricKind::kCounter,
+      // One closure for both levels; the registry says which is wanted.
       [family = std::move(family), recent = std::move(recent), counts_of](MetricLevel level) {
         Rows rows;
         const RecentRows::Rows read = recent->Read(level);
@@ -286,6 +291,7 @@ std::vector<EngineGauge> EngineGauges() {
   size.old.per_unit = 1 << 20;
   return {
       {Info("engine_files", "Files of records.", "rdb_total_sst_files"), &EngineFigures::files},
+      // RocksDB slows writes down at 30 files of level 0, as engine/rocksdb_options.cc sets it.
       {Info("engine_level0_files", "Of these, those on level 0: at 30 writes are slowed down."),
        &EngineFigures::level0_files},
       {std::move(size), &EngineFigures::file_bytes},
@@ -306,6 +312,7 @@ std::vector<EngineGauge> EngineGauges() {
 Rows GaugeRows(const ReplicaSampler::Sample& sample, MetricLevel level,
                uint64_t EngineFigures::*what) {
   Rows rows;
+  // Summed by table, because a table's partitions may be many.
   std::map<std::string, double> tables;
   for (const ReplicaSampler::Row& row : sample.rows) {
     const auto value = static_cast<double>(row.engine.*what);
@@ -442,6 +449,7 @@ MetricRegistrations RegisterReplicas(MetricRegistry& registry, const ReplicaServ
                                      const std::shared_ptr<RecentRows>& rows, const Clock& clock) {
   MetricRegistrations held;
   const RequestBook& book = server.requests();
+  // One look at the replicas for all families of a reading.
   const auto replicas = std::make_shared<RecentReplicas>(
       clock, [&book, &clock] { return AskReplicas(book, clock.Now()); });
   RegisterLogs(registry, server, replicas, &held);
@@ -468,6 +476,7 @@ MetricRegistrations RegisterEngines(MetricRegistry& registry, const RocksdbEngin
                                     const ReplicaSampler& sampler,
                                     const std::shared_ptr<RecentRows>& rows, const Clock& clock) {
   MetricRegistrations held;
+  // The sampler's own samples are up to five seconds old; counts are asked now.
   const auto sample = std::make_shared<Recently<ReplicaSampler::Sample>>(
       clock, [&sampler] { return sampler.Now(); });
   for (CountFamily<EngineCount>& family : EngineFamilies())
@@ -487,6 +496,7 @@ MetricRegistrations RegisterEngines(MetricRegistry& registry, const RocksdbEngin
           };
           const double flushed = count(EngineCount::kFlushedBytes);
           const double compacted = count(EngineCount::kCompactionWrittenBytes);
+          // Nothing flushed yet amplifies nothing.
           amplifications.push_back({LabelsOf(row), flushed > 0 ? 1 + compacted / flushed : 1});
         }
         return amplifications;

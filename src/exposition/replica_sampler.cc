@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::chrono::seconds kEvery{5};
 constexpr absl::Duration kWindow = absl::Seconds(10);
-// A timer may be a little early.
+// A timer may fire a little early, and samples must still be ten seconds apart.
 constexpr absl::Duration kSlack = absl::Milliseconds(500);
 
 }  // namespace
@@ -20,6 +20,7 @@ constexpr absl::Duration kSlack = absl::Milliseconds(500);
 const ReplicaSampler::Row* ReplicaSampler::Sample::Find(PartitionId pid) const {
   const auto it =
       std::lower_bound(rows.begin(), rows.end(), pid,
+                       // Rows are in the order of partitions, as the book's members are.
                        [](const Row& row, PartitionId wanted) { return row.pid < wanted; });
   return it != rows.end() && it->pid == pid ? &*it : nullptr;
 }
@@ -27,6 +28,7 @@ const ReplicaSampler::Row* ReplicaSampler::Sample::Find(PartitionId pid) const {
 ReplicaSampler::ReplicaSampler(const RequestBook& book, const Clock& clock)
     : book_(book),
       clock_(clock),
+      // An empty sample first, so that readers need no check for null.
       samples_{std::make_shared<const Sample>(Sample{.at = clock.Now()})},
       thread_([this] { Run(); }) {}
 
@@ -43,9 +45,11 @@ void ReplicaSampler::Run() {
   MutexLock lock(mutex_);
   while (!is_ending_) {
     lock.Unlock();
+    // Without the lock: asking all engines takes milliseconds.
     auto sample = std::make_shared<const Sample>(Take(nullptr));
     lock.Lock();
     samples_.push_back(std::move(sample));
+    // Keeps the youngest sample that is old enough, and all after it.
     while (samples_.size() > 1 && samples_.back()->at - samples_[1]->at >= kWindow - kSlack)
       samples_.pop_front();
     ends_.WaitFor(mutex_, kEvery,
@@ -58,6 +62,7 @@ ReplicaSampler::Sample ReplicaSampler::Take(const Sample* engines) const {
   for (const RequestBook::Member& member : book_.Members()) {
     Row& row = sample.rows.emplace_back(
         Row{.table = member.table, .pid = member.pid, .life = member.stats.get()});
+    // Engines that are known are not asked again; another life of a replica is another engine.
     const Row* known = engines == nullptr ? nullptr : engines->Find(member.pid);
     row.engine = known != nullptr && known->life == row.life ? known->engine
                                                              : member.stats->figures().ReadEngine();

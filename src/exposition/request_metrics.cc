@@ -24,6 +24,7 @@ MetricRegistry::LevelTable PerOperation(std::shared_ptr<RecentRows> recent, Valu
   return [recent = std::move(recent), value](MetricLevel level) {
     std::vector<LabeledValue> values;
     const RecentRows::Rows rows = recent->Read(level);
+    // Only kinds that occurred have rows.
     for (const RequestBook::Row& row : *rows)
       for (const auto& [kind, totals] : row.by_kind)
         values.push_back({WithLabel(LabelsOf(row), "operation", RequestKindName(kind)),
@@ -37,6 +38,7 @@ std::vector<LabeledValue> CapacityUnits(RecentRows& recent, MetricLevel level) {
   const RecentRows::Rows rows = recent.Read(level);
   for (const RequestBook::Row& row : *rows) {
     uint64_t read = 0, written = 0;
+    // Units were rounded up for each request, so the sum is what is billed.
     for (const auto& [kind, totals] : row.by_kind)
       (IsWrite(kind) ? written : read) += totals.capacity_units;
     values.push_back({WithLabel(LabelsOf(row), "use", "read"), static_cast<double>(read)});
@@ -59,6 +61,7 @@ std::vector<LabeledValue> Errors(RecentRows& recent, MetricLevel level) {
 
 // ---- as older versions count by server ----
 
+// Names of request codes, as older collectors know them.
 const char* TaskOf(RequestKind kind) {
   static constexpr std::array<const char*, kRequestKinds> kTasks = {
       kRpcGet,  kRpcTtl,         kRpcMultiGet,      kRpcBatchGet, kRpcSortKeyCount,
@@ -71,6 +74,7 @@ MetricLabels TaskLabels(RequestKind kind) { return {{"task", TaskOf(kind)}}; }
 
 // Of all tables, by kind.
 std::vector<LabeledHistogram> LatencyByTask(RecentRows& recent) {
+  // By the server's row, so that tables which are gone still count.
   std::map<RequestKind, LatencyBuckets::Totals> totals;
   const RecentRows::Rows rows = recent.ReadServer();
   for (const RequestBook::Row& row : *rows)
@@ -117,6 +121,7 @@ void RegisterByServer(MetricRegistry& registry, const std::shared_ptr<RecentRows
                                      .is_json_only = true},
                                     MetricKind::kCounter,
                                     [recent] { return DroppedByTask(*recent); }));
+  // Busy is a refusal by load; all other errors are failures.
   const auto refused = [&](const char* name, bool (*is_of)(RequestKind),
                            bool (*is_meant)(ErrorCode)) {
     held->push_back(
@@ -152,6 +157,7 @@ class Choice {
   bool Takes(const std::string& table, PartitionId pid) {
     if (!table_.empty() && table_ != table) return false;
     if (!partition_.empty() && partition_ != pid.ToString()) return false;
+    // Rows that the filters leave out do not count towards the limit.
     return taken_++ < limit_;
   }
 
@@ -181,6 +187,7 @@ void PutSlow(JsonWriter& json, const SlowRequest& slow) {
   Put(json, "asked_bytes", static_cast<int64_t>(slow.asked_bytes));
   Put(json, "answered_bytes", static_cast<int64_t>(slow.answered_bytes));
   Put(json, "error", ErrorCodeName(slow.error));
+  // Only logged writes have stages.
   for (size_t i = 0; slow.stages && i < kWriteStages; ++i)
     Put(json, (std::string(WriteStageName(static_cast<WriteStage>(i))) + "_us").c_str(),
         (*slow.stages)[i] / 1000);
@@ -261,6 +268,7 @@ MetricRegistrations RegisterRequests(MetricRegistry& registry,
 
 HttpResponse AnswerSlow(const SlowRequests& slow, const HttpRequest& request) {
   std::vector<SlowRequest> last = slow.Last();
+  // Newest first.
   std::reverse(last.begin(), last.end());
   return AnswerRows(last, request, [](JsonWriter& json, Choice& choice, const SlowRequest& row) {
     if (choice.Takes(row.table, row.pid)) PutSlow(json, row);
