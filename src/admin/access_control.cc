@@ -22,8 +22,10 @@ namespace {
 constexpr std::string_view kRecords = "RPC_RRDB_RRDB_";  // so reads and writes of them begin
 constexpr std::string_view kAnswers = "_ACK";            // so answers end
 
-// As long for every `given` of one length.
+// Takes the same time for every `given` of one length: a comparison that ends at the first
+// difference would tell a token byte by byte (access_control/A2).
 bool IsSame(std::string_view secret, std::string_view given) {
+  // volatile keeps the compiler from ending the loop early.
   volatile unsigned char differs = secret.size() == given.size() ? 0 : 1;
   for (size_t i = 0; i < given.size(); ++i)
     differs = differs | static_cast<unsigned char>(given[i] ^ secret[i % secret.size()]);
@@ -42,7 +44,7 @@ bool IsBetweenServers(std::string_view name) {
 }
 
 bool IsOpenToAll(std::string_view name) {
-  // Questions are called so.
+  // Questions have these names. A name that is not known here is no question, and needs permission.
   static constexpr std::string_view kPrefixes[] = {kRecords, "RPC_CM_QUERY_", "RPC_CM_LIST_",
                                                    "RPC_CM_GET_", "RPC_QUERY_"};
   return std::any_of(std::begin(kPrefixes), std::end(kPrefixes),
@@ -64,6 +66,7 @@ AccessControl::Refusal AccessControl::Judge(Endpoint peer, std::string_view toke
       ranges.empty() || std::any_of(ranges.begin(), ranges.end(), [&](const AddressRange& range) {
         return range.Contains(peer.ip);
       });
+  // The address first: a wrong token from elsewhere proves nothing about the token.
   if (!is_from_there) return Refusal::kAddress;
   if (!rules_.admin_token.empty() && !IsSame(rules_.admin_token, token)) return Refusal::kToken;
   return Refusal::kNone;
@@ -79,6 +82,7 @@ void AccessControl::LetIn(OlderServers& older, Introduce who) {
 }
 
 bool AccessControl::IsTooEarlyToKnow(Endpoint from, Endpoint peer) const {
+  // Only a replica server before its first listing: it can't know its own group's members yet.
   return older_ != nullptr && introduce_ == Introduce::kNobody && older_->are_let_in() &&
          !older_->are_listed() && from.ip == peer.ip && !older_->Knows(from);
 }
@@ -88,15 +92,18 @@ std::optional<std::string> AccessControl::WhyNoGuest(const RequestHeader& header
   if (older_ == nullptr || !older_->are_let_in())
     return "it names none (an older version's; join_pegasus_cluster would let its cluster's in)";
   const Endpoint from = header.from;
+  // The sender's address stands in the request; the connection must confirm it.
   if (from.ip != peer.ip)
     return absl::StrCat("it names none (an older version's) and comes from ", peer.ToString(),
                         ", not from where it says it is");
   if (introduce_ == Introduce::kByBeacon && header.name == kRpcBeacon) {
     const absl::StatusOr<BeaconMessage> beacon = DecodeWrapped<BeaconMessage>(body);
+    // A beacon introduces its sender, so it must not name another.
     if (!beacon.ok() || beacon->from_node != from)
       return "it names none (an older version's), and another sender than itself in its beacon";
     older_->Introduce(from);
   }
+  // Strangers are counted for the report: a configuration may just be new.
   if (!older_->Knows(from)) {
     older_->NoteStranger();
     return introduce_ == Introduce::kByBeacon
@@ -122,6 +129,7 @@ void AccessControl::NoteRefusedServer(std::string_view what, Endpoint peer,
 }
 
 bool AccessControl::Accept(std::string_view name, Endpoint peer, uint64_t tag) {
+  // A tag of another cluster is refused whatever the message is.
   if (!IsOfOurCluster(name, peer, tag)) return false;
   // An answer between servers without a tag comes from an older version. It is taken only from one
   // that is known as such.
@@ -132,6 +140,7 @@ bool AccessControl::Accept(std::string_view name, Endpoint peer, uint64_t tag) {
     return false;
   }
   const uint32_t id = ClusterIdentity::IdOf(tag);
+  // Only one kind of answer may teach the id, and only while none is known.
   if (id == 0 || cluster_.id() != 0 || name != learns_from_) return true;
   if (cluster_.Adopt(id) && learned_) learned_(id);
   return true;
@@ -139,12 +148,13 @@ bool AccessControl::Accept(std::string_view name, Endpoint peer, uint64_t tag) {
 
 ErrorCode AccessControl::Admit(const RequestHeader& header, Endpoint peer, uint64_t tag,
                                std::string_view body) {
+  // A client has no address of its own in the header.
   const Endpoint from = header.from.IsValid() ? header.from : peer;
   if (!IsOfOurCluster(header.name, from, tag)) {
     if (refused_) refused_(from, tag);
     return ErrorCode::kClusterNotFound;
   }
-  // Clients' reads and writes, which are most, are not looked up among the names.
+  // Clients' reads and writes are most of the requests, so they skip the search among the names.
   if (tag == 0 && !header.name.starts_with(kRecords) && IsBetweenServers(header.name)) {
     if (IsTooEarlyToKnow(from, peer)) {
       older_->NoteStranger();
@@ -157,8 +167,10 @@ ErrorCode AccessControl::Admit(const RequestHeader& header, Endpoint peer, uint6
       return ErrorCode::kClusterNotFound;
     }
   }
+  // Without rules everything is allowed; then the token need not be looked for.
   if ((rules_.admin_addresses.empty() && rules_.admin_token.empty()) || IsOpenToAll(header.name))
     return ErrorCode::kOk;
+  // The connection's address counts, not the one that the request states.
   const Refusal refusal = Judge(peer, AdminTokenOf(body));
   if (refusal == Refusal::kNone) return ErrorCode::kOk;
   refused_admins_.Add();
@@ -179,6 +191,7 @@ std::optional<HttpResponse> AccessControl::RefuseHttp(const HttpRequest& request
                            << (refusal == Refusal::kAddress ? "not one of admin_addresses"
                                                             : "without the token it needs");
   if (refusal == Refusal::kAddress)
+    // The body does not say which addresses are allowed.
     return HttpResponse{.status = 403, .body = "not from your address: see admin_addresses\n"};
   return HttpResponse{.status = 401,
                       .body = "needs the token of this server's admin_token_file\n",

@@ -28,6 +28,7 @@ constexpr std::chrono::seconds kPatience{2};
 // Asks as a tool would.
 template <class Response, class Request>
 absl::StatusOr<Response> Ask(MetaServer& server, const char* name, const Request& request) {
+  // Shared: an answer that comes after the patience still has a place to go.
   auto promise = std::make_shared<std::promise<RpcResult>>();
   std::future<RpcResult> answer = promise->get_future();
   server.Handle({.header = {.name = name},
@@ -47,6 +48,7 @@ HttpResponse Failed(const absl::Status& status) {
   return {.status = 503, .body = absl::StrCat(status.message(), "\n")};
 }
 HttpResponse NoTable(const std::string& name) {
+  // A name may be any bytes of any length.
   constexpr size_t kShownBytesMax = 100;
   return {.status = 404,
           .body = absl::StrCat("table not found: \"", name.substr(0, kShownBytesMax), "\"\n")};
@@ -63,6 +65,7 @@ bool HasArgument(const HttpRequest& request, std::string_view wanted) {
 
 // ---- JSON ----
 
+// Older versions' pages have texts only, also for numbers.
 using Row = std::vector<std::pair<std::string, std::string>>;
 using Rows = std::vector<std::pair<std::string, Row>>;
 
@@ -120,6 +123,7 @@ std::string Names(const std::vector<Endpoint>& nodes) {
 
 // ---- tables ----
 
+// A partition accepts writes with two members, or with one where the table wants no more.
 struct HealthCounts {
   int healthy = 0, unhealthy = 0, write_unhealthy = 0, read_unhealthy = 0;
   void Add(const PartitionConfiguration& partition, int32_t factor) {
@@ -148,6 +152,7 @@ HttpResponse AnswerApp(MetaServer& server, const HttpRequest& request) {
       Ask<QueryConfigResponse>(server, kRpcQueryConfig, QueryConfigRequest{.app_name = name});
   if (!tables.ok()) return Failed(tables.status());
   if (!config.ok()) return Failed(config.status());
+  // The list has what the configuration's answer lacks: the table's description.
   const auto info = std::find_if(tables->begin(), tables->end(),
                                  [&](const AppInfo& table) { return table.app_name == name; });
   if (config->err != ErrorCode::kOk || info == tables->end()) return NoTable(name);
@@ -173,6 +178,7 @@ HttpResponse AnswerApp(MetaServer& server, const HttpRequest& request) {
                                                                     partition.max_replica_count)},
                                      {"primary", partition.primary.ToString()},
                                      {"secondaries", Names(partition.secondaries)}});
+    // Servers that hold nothing are absent.
     if (partition.primary.IsValid()) ++of_node[partition.primary].primary, ++all.primary;
     for (Endpoint node : partition.secondaries) ++of_node[node].secondary, ++all.secondary;
   }
@@ -212,6 +218,7 @@ HttpResponse AnswerApps(MetaServer& server, const HttpRequest& request) {
                                  {"drop_expire", TimeText(table.expire_second)},
                                  {"envs_count", std::to_string(table.envs.size())}});
     if (!HasArgument(request, "detail")) continue;
+    // One question a table: only on demand, since there may be thousands.
     const auto config = Ask<QueryConfigResponse>(server, kRpcQueryConfig,
                                                  QueryConfigRequest{.app_name = table.app_name});
     if (!config.ok()) return Failed(config.status());
@@ -293,6 +300,7 @@ HttpResponse AnswerCluster(MetaServer& server) {
   if (!info.ok()) return Failed(info.status());
   JsonPage page;
   for (size_t i = 0; i < std::min(info->keys.size(), info->values.size()); ++i)
+    // Older versions' page leaves the name out.
     if (info->keys[i] != "cluster_name") page.Add(info->keys[i], std::string_view(info->values[i]));
   return page.Finish();
 }
@@ -315,6 +323,7 @@ HttpResponse Result(ErrorCode error, const std::string& hint) {
 }
 
 HttpResponse StartCompaction(MetaServer& server, const HttpRequest& request) {
+  // By GET a link or a crawler could start it.
   if (request.method != "POST") return {.status = 405, .body = "use POST\n"};
   rapidjson::Document body;
   body.Parse(request.body.data(), request.body.size());
@@ -322,6 +331,7 @@ HttpResponse StartCompaction(MetaServer& server, const HttpRequest& request) {
     const auto it = body.FindMember(name);
     return it != body.MemberEnd() && it->value.IsString() ? it->value.GetString() : "";
   };
+  // Only "once": the periodic kind is an environment, which set_app_envs changes.
   if (!body.IsObject() || text("app_name").empty() || text("type") != "once")
     return {.status = 400,
             .body =

@@ -14,6 +14,7 @@
 namespace arion {
 namespace {
 
+// Commands may wait; more of them at a time would keep the pages from their threads.
 constexpr int kAtOnceMax = 32;
 constexpr size_t kShownBytesMax = 100;
 
@@ -29,6 +30,7 @@ std::string Json(std::initializer_list<std::pair<std::string_view, std::string_v
   return {buffer.GetString(), buffer.GetSize()};
 }
 
+// The older commands' three forms: no word shows, DEFAULT resets, a value sets.
 std::string ShowOrSet(LiveSettings& settings, const std::string& name, const std::string& key,
                       const std::string& unit, const RemoteCommands::Words& arguments) {
   if (arguments.size() > 1) return CommandError("one value, DEFAULT, or none");
@@ -52,6 +54,7 @@ RemoteCommands::RemoteCommands(DiskPool& pool) : pool_(pool) {
 }
 
 void RemoteCommands::Add(std::string name, std::string usage, std::string help, Run run) {
+  // Two commands of one name are a mistake of the program.
   const bool is_new =
       book_->commands.emplace(name, Command{std::move(usage), std::move(help), std::move(run)})
           .second;
@@ -78,6 +81,7 @@ bool RemoteCommands::Handle(InboundRequest& request) {
     request.responder.Reply(ErrorCode::kInvalidData);
     return true;
   }
+  // Counted before it is submitted, so that a burst can't fill the pool's queue.
   if (book_->waiting.fetch_add(1) >= kAtOnceMax) {
     book_->waiting.fetch_sub(1);
     request.responder.Reply(ErrorCode::kBusy);
@@ -106,6 +110,7 @@ std::string RemoteCommands::Help(const Words& arguments) const {
                     command.help, "\n");
   }
   return text.empty()
+             // Asked for one command that does not exist.
              ? absl::StrCat("unknown command '", arguments[0].substr(0, kShownBytesMax), "'")
              : text;
 }

@@ -53,6 +53,7 @@ std::string StartTimeText(int64_t unix_seconds) {
 // What `ask` gives its callback; nullopt: not in time.
 template <class T>
 std::optional<T> Await(const std::function<void(std::function<void(T)>)>& ask) {
+  // Shared, because an answer may come after the patience has ended.
   auto promise = std::make_shared<std::promise<T>>();
   std::future<T> answer = promise->get_future();
   ask([promise](T value) { promise->set_value(std::move(value)); });
@@ -67,6 +68,7 @@ void PutEntry(JsonWriter& json, const LiveSettings::Entry& entry) {
   Put(json, "name", entry.key);
   Put(json, "section", entry.section);
   Put(json, "type", "FV_STRING");
+  // Names and types are those of older versions' pages, which tools read.
   Put(json, "tags", entry.is_changeable ? "flag_tag::FT_MUTABLE" : "");
   Put(json, "description", entry.help);
   Put(json, "value", entry.value);
@@ -117,6 +119,7 @@ HttpResponse AnswerUpdate(LiveSettings& settings, const HttpRequest& request) {
 std::string ConfigDump(const LiveSettings& settings) {
   std::string text, section;
   for (const LiveSettings::Entry& entry : settings.Entries()) {
+    // Entries come by section, so each section is printed once.
     if (entry.section != section) absl::StrAppend(&text, "[", section = entry.section, "]\n");
     absl::StrAppend(&text, entry.key, " = ", entry.value, "\n");
   }
@@ -137,6 +140,7 @@ struct Wanted {
 absl::StatusOr<Wanted> ParseIds(const Words& arguments) {
   Wanted wanted;
   for (const std::string& word : arguments) {
+    // Blanks are split already; commas may stand within a word.
     for (const absl::string_view id : absl::StrSplit(word, ',', absl::SkipEmpty())) {
       const std::vector<std::string> parts = absl::StrSplit(id, '.');
       PartitionId pid;
@@ -169,10 +173,12 @@ std::string ForEach(ReplicaServer& server, const Words& arguments, const std::st
       Await<std::vector<ReplicaSnapshot>>([&](auto done) { server.Snapshot(std::move(done)); });
   if (!replicas) return CommandError(kSilent);
   std::string lines;
+  // What was asked for and is not here is counted: a wrong id shows.
   int processed = 0;
   std::set<int32_t> tables = wanted->tables;
   std::set<PartitionId> missing = wanted->partitions;
   for (const ReplicaSnapshot& replica : *replicas) {
+    // A replica that is loading can't do anything yet.
     if (replica.loading || !wanted->Has(replica.pid)) continue;
     ++processed;
     tables.erase(replica.pid.app_id);
@@ -231,7 +237,7 @@ std::string CountersJson(const std::vector<PerfCounter>& counters) {
     json.StartObject();
     Put(json, "name", counter.name);
     Put(json, "type", counter.type);
-    // Scripts look for digits.
+    // Older scripts look for digits, so whole numbers are printed as such.
     if (const auto whole = static_cast<int64_t>(counter.value);
         static_cast<double>(whole) == counter.value) {
       Put(json, "value", whole);
@@ -264,7 +270,7 @@ void AddCounters(RemoteCommands& commands, const PerfCounters& counters) {
       [](std::string_view name, std::string_view text) { return name.starts_with(text); });
   add("perf-counters-by-postfix", "counters whose name ends with one of the texts",
       [](std::string_view name, std::string_view text) { return name.ends_with(text); });
-  // Of regular expressions only ".*" means something: others could cost any time.
+  // Of regular expressions only ".*" means something: others could take any time to match.
   add("perf-counters", "the same; '.*' before or behind a text is left out",
       [](std::string_view name, std::string_view text) {
         if (text.starts_with(".*")) text.remove_prefix(2);
@@ -277,7 +283,7 @@ void AddCounters(RemoteCommands& commands, const PerfCounters& counters) {
 
 namespace {
 
-// Only where people must know.
+// Nothing is said while the clock is right.
 std::string ClockText(const Clock& clock) {
   const int64_t offset = clock.WallMicros() - AgreedWallMicros(clock);
   if (std::abs(offset) <= kMarginMicros) return {};
@@ -298,6 +304,7 @@ void AddServerCommands(RemoteCommands& commands, LiveSettings& settings, const C
                });
   commands.Add("config-dump", "", "all settings as they are now", [&settings](const Words& words) {
     return words.empty() ? ConfigDump(settings)
+                         // A path would be written with the server's rights, by anyone who may ask.
                          : CommandError("it writes no file; take what it answers");
   });
   commands.Add("config-set", "KEY VALUE | KEY DEFAULT",
@@ -316,6 +323,7 @@ void AddServerCommands(RemoteCommands& commands, LiveSettings& settings, const C
       return CommandError("one level: info, warning or error; none: as at the start");
     const absl::Status set =
         words.empty() ? settings.Reset("text_log_level")
+                      // The names of levels in older versions are understood as well.
                       : settings.Set("text_log_level", words[0] == "LOG_LEVEL_INFO"      ? "info"
                                                        : words[0] == "LOG_LEVEL_WARNING" ? "warning"
                                                        : words[0] == "LOG_LEVEL_ERROR"   ? "error"
@@ -343,6 +351,7 @@ void AddServerPages(PageServer& pages, LiveSettings& settings, int64_t started_u
             [&settings](const HttpRequest& request) { return AnswerConfig(settings, request); });
   pages.Add(
       "/updateConfig", "?KEY=VALUE: changes one that is changeable, until the process ends",
+      // Changes by GET, as older versions' page does; so it always needs permission.
       [&settings](const HttpRequest& request) { return AnswerUpdate(settings, request); },
       PageServer::Changes::kAlways);
 }
@@ -424,6 +433,8 @@ void AddReplicaCommands(RemoteCommands& commands, LiveSettings& settings, Replic
 
 void AddReplicaPages(const AddPage& add, ReplicaServer& server) {
   const auto of_table =
+      // Both pages choose their replicas alike; the first of the pair is an error, if its status
+      // says so.
       [&server](
           const HttpRequest& request) -> std::pair<HttpResponse, std::vector<ReplicaSnapshot>> {
     int32_t app_id = 0;

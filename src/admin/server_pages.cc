@@ -11,6 +11,7 @@
 namespace arion {
 namespace {
 
+// Two are enough for people and collectors, and keep pages from taking the machine.
 constexpr int kPageThreads = 2;
 
 ServerIdentity IdentityOf(ServerKind kind, const ServerConfig& config) {
@@ -38,6 +39,7 @@ UiFacts FactsOf(ServerKind kind, const ServerConfig& config) {
 
 ServerPages::ServerPages(ServerKind kind, const ServerConfig& config, Environment& env,
                          AsioTransport& transport, AccessControl& access)
+    // Members are made in this order: the registry first, since the others register in it.
     : held_(RegisterProcess(registry_)),
       threads_(std::make_unique<PosixDiskPool>(kPageThreads)),
       pages_(*threads_),
@@ -57,6 +59,7 @@ ServerPages::ServerPages(ServerKind kind, const ServerConfig& config, Environmen
                                 std::string(kCommit) + "\"}"};
   });
   AddUi(pages_, FactsOf(kind, config));
+  // All pages that change something ask it; the others need no permission.
   pages_.SetGuard([&access](const HttpRequest& request) { return access.RefuseHttp(request); });
   transport.SetByteSessions(pages_.Sessions());
   for (auto& connections : RegisterConnections(registry_, transport))
