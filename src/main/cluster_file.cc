@@ -23,9 +23,11 @@ std::string Lines(const std::string& first) {
 }
 
 // nullopt: damaged. A file with the first line only is as good as one with both.
+// A file of a version that wrote no checksum has the first line only.
 std::optional<uint32_t> ParseId(const std::string& content) {
   const std::vector<std::string> lines = absl::StrSplit(content, '\n', absl::SkipEmpty());
   if (lines.empty() || (lines.size() > 1 && content != Lines(lines[0]))) return std::nullopt;
+  // What follows the id is the name at that time, for people.
   return ParseClusterId(lines[0].substr(0, lines[0].find(' ')));
 }
 
@@ -41,6 +43,7 @@ absl::StatusOr<uint32_t> ReadClusterId(FileSystem& files, const std::string& dir
 }
 
 absl::Status Adopt(uint32_t id, const std::string& directory, ClusterIdentity* cluster) {
+  // A second directory must hold the same id as the first.
   if (id == 0 || cluster->Adopt(id)) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
       directory, " holds data of cluster ", FormatClusterId(id), ", another directory those of ",
@@ -69,6 +72,7 @@ absl::Status TakeClusterId(FileSystem& files, const std::vector<std::string>& di
 
 absl::Status RememberClusterId(FileSystem& files, const std::string& directory,
                                const ClusterIdentity& cluster) {
+  // The file says for people which cluster it was.
   return WriteFileDurably(files, JoinPath(directory, kFileName),
                           Lines(absl::StrCat(FormatClusterId(cluster.id()), " ", cluster.name())));
 }
@@ -76,11 +80,14 @@ absl::Status RememberClusterId(FileSystem& files, const std::string& directory,
 absl::Status TakeOrMakeClusterId(Environment& env, const std::string& directory,
                                  NewCluster without_id, ClusterIdentity* cluster) {
   const absl::StatusOr<uint32_t> id = ReadClusterId(env.files(), directory);
+  // To make a new id would shut out every replica server that knows the former one.
   if (absl::IsDataLoss(id.status()))
     return Annotate(id.status(), "copy it from another server of this cluster");
   RETURN_IF_ERROR(id.status());
   RETURN_IF_ERROR(Adopt(*id, directory, cluster));
+  // Told to recover: the replica servers know the id, so none is made.
   if (cluster->id() != 0 || without_id == NewCluster::kLearn) return absl::OkStatus();
+  // 1 to 2^32 - 1: 0 means that there is none.
   CHECK(cluster->Adopt(static_cast<uint32_t>(env.random().Below(UINT32_MAX) + 1)));
   return RememberClusterId(env.files(), directory, *cluster);
 }
@@ -97,6 +104,7 @@ void LogFailure(const absl::Status& written, const std::string& directory,
 
 void ReplaceClusterIdLater(Environment& env, const std::string& directory,
                            const ClusterIdentity& cluster) {
+  // Later, in the pool: this runs on a loop's thread, which must not wait for a disk.
   env.disk_pool(directory).Submit([&env, directory, &cluster] {
     LogFailure(RememberClusterId(env.files(), directory, cluster), directory, cluster);
   });
@@ -106,6 +114,7 @@ void RememberClusterIdLater(Environment& env, const std::vector<std::string>& di
                             const ClusterIdentity& cluster) {
   for (const std::string& directory : directories) {
     env.disk_pool(directory).Submit([&env, directory, &cluster] {
+      // A file that is there was compared at the start.
       if (Exists(env.files(), JoinPath(directory, kFileName))) return;
       LogFailure(RememberClusterId(env.files(), directory, cluster), directory, cluster);
     });

@@ -12,6 +12,7 @@
 namespace arion {
 namespace {
 
+// An unlimited process may say any number; shares are computed in 64 bits, so a bound is enough.
 constexpr rlim_t kMost = 1 << 30;
 
 }  // namespace
@@ -19,6 +20,7 @@ constexpr rlim_t kMost = 1 << 30;
 int64_t RaiseDescriptorLimit() {
   rlimit limit{};
   PCHECK(getrlimit(RLIMIT_NOFILE, &limit) == 0) << "the limit of open files can't be read";
+  // Without a right to raise it the process keeps what it has.
   if (limit.rlim_cur < limit.rlim_max) {
     const rlimit before = limit;
     limit.rlim_cur = limit.rlim_max;
@@ -41,9 +43,10 @@ absl::StatusOr<DescriptorLimit> TakeDescriptorLimit(FileSystem& files,
                                                     const std::vector<ConfiguredDisk>& disks) {
   DescriptorLimit taken{.limit = RaiseDescriptorLimit()};
   for (const ConfiguredDisk& disk : disks) {
-    // One that can't be listed is reported by who claims it.
+    // A directory that can't be listed is reported when it is claimed.
     const auto names = files.List(JoinPath(disk.path, "replica/reps"));
     if (!names.ok()) continue;
+    // By name only: the files must not be opened before the limit is judged.
     taken.replicas += std::count_if(names->begin(), names->end(), [](const std::string& name) {
       return ParseReplicaDirectoryName(name).has_value();
     });
@@ -65,10 +68,12 @@ std::string DescribeShares(const OpenFileShares& shares) {
                           : absl::StrCat(shares.tables_per_engine, " tables an engine"));
 }
 
+// Refilled here, once a second, as soon as descriptors are free again.
 OpenFileBudget::Look LookAtDescriptors(DescriptorReserve& reserve) {
   return [&reserve, wants = reserve.wants()]() mutable {
     if (!reserve.is_whole()) reserve.Refill();
     const int64_t before = std::exchange(wants, reserve.wants());
+    // The limit may be changed from outside while the process runs.
     return OpenFileBudget::Sight{.limit = RaiseDescriptorLimit(),
                                  .is_met = wants > before || !reserve.is_whole()};
   };

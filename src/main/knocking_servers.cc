@@ -11,6 +11,7 @@
 namespace arion {
 namespace {
 
+// A longer command is given a file instead.
 constexpr size_t kListedMax = 20;  // in a command that can be copied
 
 std::string Listed(const std::set<Endpoint>& servers) {
@@ -30,9 +31,11 @@ std::string RecoverFrom(const std::set<Endpoint>& servers) {
 void KnockingServers::Note(const ClusterIdentity& ours, Endpoint server, uint64_t tag,
                            Instant now) {
   const uint32_t id = ClusterIdentity::IdOf(tag);
+  // Only servers of our cluster_name: others are plainly misconfigured, and say so themselves.
   if (id == 0 || id == ours.id() || !ours.HasNameOf(tag)) return;
   const MutexLock lock(mutex_);
   std::erase_if(knocks_, [&](const auto& knock) { return now - knock.second.at > kKnockedFor; });
+  // Strangers can't fill the memory; those that knock again are still counted.
   if (knocks_.size() >= kKnockersMax) return;
   const bool is_new = knocks_.insert_or_assign(server, Knock{id, now}).second;
   LOG_IF(ERROR, is_new) << "meta: " << server << " is of a cluster \"" << ours.name()
@@ -48,6 +51,7 @@ std::set<Endpoint> KnockingServers::Since(const ClusterIdentity& ours, Instant n
   std::set<Endpoint> servers;
   const MutexLock lock(mutex_);
   for (const auto& [server, knock] : knocks_)
+    // A server that has taken our id meanwhile knocks no more.
     if (now - knock.at <= kKnockedFor && knock.cluster_id != ours.id()) servers.insert(server);
   return servers;
 }
@@ -55,7 +59,9 @@ std::set<Endpoint> KnockingServers::Since(const ClusterIdentity& ours, Instant n
 absl::Status KnockingServers::LearnFrom(const std::set<Endpoint>& servers, size_t alive,
                                         Instant now, ClusterIdentity* ours) const {
   for (Endpoint server : Since(*ours, now)) {
+    // Only what is asked to recover matters.
     if (!servers.contains(server)) continue;
+    // Both kinds at once: to forget our id would shut out the servers that took it.
     if (alive > 0)
       return absl::FailedPreconditionError(absl::StrCat(
           server.ToString(), " is of another cluster id, and ", alive,

@@ -38,6 +38,7 @@ HttpResponse AnswerCluster(MetaMetrics& metrics, const Clock& clock) {
 
 int Serve(const ServerConfig& config, MetaServer& server, AsioTransport& transport,
           const OlderServers& older) {
+  // Tables and configurations first: the first request must find them.
   if (absl::Status status = server.Start(); !status.ok()) return FailedToStart(status);
   if (absl::Status status = transport.Listen(); !status.ok()) return FailedToStart(status);
   JoinReminder reminder(older, config.cluster_name);
@@ -47,6 +48,7 @@ int Serve(const ServerConfig& config, MetaServer& server, AsioTransport& transpo
 }
 
 int Main(int argc, char** argv) {
+  // Before any thread and any file.
   PrepareProcess();
   ServerConfig config = ConfigureServerOrExit(ServerKind::kMeta, &argc, &argv);
   ClusterIdentity cluster(config.cluster_name);
@@ -55,23 +57,28 @@ int Main(int argc, char** argv) {
   const absl::StatusOr<DescriptorLimit> limit = TakeDescriptorLimit(env.files(), {});
   if (!limit.ok()) return FailedToStart(limit.status());
   // All but what a server needs for itself.
+  // Half of what a start needs is the server's own; the rest of the limit is for connections.
   const int64_t connections = limit->limit - OpenFilesToStart(0) / 2;
   const auto without_id =
+      // Told to recover, it must not make an id: it takes the one that the replica servers know.
       config.meta.recover_from_replica_servers ? NewCluster::kLearn : NewCluster::kMake;
   if (absl::Status status =
           TakeOrMakeClusterId(env, config.meta_data_directory, without_id, &cluster);
       !status.ok())
     return FailedToStart(status);
+  // Only answers of replica servers to the question of a recovery teach the id.
   AccessControl access(
       config.access, cluster, absl::StrCat(kRpcQueryReplicaInfo, "_ACK"),
       [&](uint32_t) { ReplaceClusterIdLater(env, config.meta_data_directory, cluster); });
   OlderServers older(OlderServersPolicy(config.join_pegasus_cluster), env.clock());
+  // A meta server meets older servers by their beacons.
   access.LetIn(older, AccessControl::Introduce::kByBeacon);
   KnockingServers knocking;
   access.OnRefusedServer([&](Endpoint server, uint64_t tag) {
     knocking.Note(cluster, server, tag, env.clock().Now());
   });
   config.meta.vets_older_servers = true;
+  // Asked before the state is learned: the servers that it is learned from may have another id.
   config.meta.before_recovery = [&](const std::set<Endpoint>& servers, size_t alive) {
     return knocking.LearnFrom(servers, alive, env.clock().Now(), &cluster);
   };
@@ -92,6 +99,7 @@ int Main(int argc, char** argv) {
     return commands.Handle(request);
   };
   MetaServer server(env, transport, store, config.meta);
+  // On a page's or command's thread; each of the three is thread-safe.
   pages.settings().OnChange([&server, &older](const ServerConfig& changed) {
     SetLogLevel(changed.log_level);
     older.SetPolicy(OlderServersPolicy(changed.join_pegasus_cluster));
@@ -116,6 +124,7 @@ int Main(int argc, char** argv) {
   pages.Add("/ui/cluster.json", "what the dashboard shows of the cluster, as JSON",
             [&](const HttpRequest&) { return AnswerCluster(metrics, env.clock()); });
   int exit_code = Serve(config, server, transport, older);
+  // No request arrives any more; then the pages end, which still read the server; then the loops.
   transport.Stop();
   pages.Stop();
   env.StopLoops();

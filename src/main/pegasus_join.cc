@@ -53,6 +53,7 @@ MetricRegistrations RegisterJoin(MetricRegistry& registry, const ReplicaServer& 
 }
 
 void JoinReminder::OnMinute() {
+  // Minute 0 counts.
   if (minutes_++ % kMinutesBetweenLines != 0 || !older_.are_let_in()) return;
   const std::vector<Endpoint> heard = older_.Heard();
   LOG(WARNING) << "servers that name no cluster are let in, since join_pegasus_cluster = "

@@ -51,6 +51,7 @@ namespace {
 
 RocksdbEngineOptions EngineOptions(const ServerConfig& config, const OpenFileShares& files) {
   RocksdbEngineOptions options;
+  // -1: as many as the engine has tables.
   options.open_files_max = files.tables_per_engine;
   if (config.block_cache_bytes != 0) options.block_cache_bytes = config.block_cache_bytes;
   if (config.write_buffer_bytes != 0) options.write_buffer_bytes = config.write_buffer_bytes;
@@ -82,12 +83,14 @@ BannerLines Banner(const ServerConfig& config, Environment& env, const EngineFac
 // What turns out only after the start, and stops the process as a signal would.
 class LateRefusal {
  public:
+  // Registered before Start, because the refusal may come at any time after it.
   explicit LateRefusal(ReplicaServer& server) {
     server.OnRefused([this](const absl::Status& status) {
       {
         const MutexLock lock(mutex_);
         status_ = status;
       }
+      // The same way out as for a person's stop: the replicas close cleanly.
       kill(getpid(), SIGTERM);
     });
   }
@@ -171,6 +174,7 @@ int Serve(const ServerConfig& config, ReplicaServer& server, AsioTransport& tran
   if (absl::Status status = server.Start(); !status.ok()) {
     return FailedToStart(WithOrigin(status, config));
   }
+  // After Start: the server must exist for the addresses to be told.
   meta_servers.Start([&server, &older](const std::vector<Endpoint>& now) {
     older.SetMetaServers(now);
     server.SetMetaServers(now);
@@ -179,6 +183,7 @@ int Serve(const ServerConfig& config, ReplicaServer& server, AsioTransport& tran
   const int exit_code = RunUntilStopped(
       "arion_replica", config.stop_time_max, [&] { reminder.OnMinute(); },
       [&](StopDone done) { server.Stop(std::move(done)); });
+  // No more lookups: their callback uses the server.
   meta_servers.Stop();
   const absl::Status refused = refusal.status();
   return refused.ok() ? exit_code : FailedToStart(refused);
@@ -190,6 +195,7 @@ int RunReplicaServer(int argc, char** argv, const ReplicaVariant& variant) {
   PrepareProcess();
   ServerConfig config = ConfigureServerOrExit(ServerKind::kReplica, &argc, &argv);
   ClusterIdentity cluster(config.cluster_name);
+  // BOOTTIME goes on while the machine sleeps, so a lease ends then, too.
   PosixEnvironment env({.event_loop_threads = EventLoopThreads(config),
                         .disk_threads_per_device = DiskThreads(config),
                         .log_device = config.log_device,
@@ -197,6 +203,7 @@ int RunReplicaServer(int argc, char** argv, const ReplicaVariant& variant) {
                         .clock = CLOCK_BOOTTIME});
   Environment& world = variant.disks ? variant.disks(env, config) : env;
   if (variant.open_log) config.replica.open_log = variant.open_log;
+  // Before the first other file is opened: with too few descriptors nothing else can be trusted.
   const absl::StatusOr<DescriptorLimit> limit = TakeDescriptorLimit(env.files(), config.disks);
   if (!limit.ok()) return FailedToStart(limit.status());
   const auto files =
@@ -221,13 +228,17 @@ int RunReplicaServer(int argc, char** argv, const ReplicaVariant& variant) {
   ServerPages pages(ServerKind::kReplica, config, env, transport, access);
   RocksdbEngineFactory engines(world, EngineOptions(config, files->shares()));
   LogBanner("arion_replica", config, Banner(config, world, engines, files->shares()));
+  // Three users share the limit. The engines' limit goes through a pool, since setting it
+  // may wait.
   files->OnChanged([&](const OpenFileShares& shares) {
     transport.LimitConnections(shares.connections);
     env.descriptors().SetScarce(!shares.has_spares);
+    // The flush pool of the first disk: any pool that may wait does.
     env.flush_pool(homes.front())
         .Submit(
             [limit = engines.OpenFilesLimiter(), max = shares.tables_per_engine] { limit(max); });
   });
+  // At the start only: each disk gets disk_answer_max to answer.
   config.replica.layout.ask_disks = [patience = config.disk_answer_max](auto jobs) {
     return RunWithPatience(std::move(jobs), patience);
   };
@@ -238,6 +249,7 @@ int RunReplicaServer(int argc, char** argv, const ReplicaVariant& variant) {
   config.replica.on_meta_unanswered = [&meta_servers] { meta_servers.LookUpSoon(); };
   ReplicaServer server(world, transport, variant.engines ? variant.engines(engines) : engines,
                        config.replica);
+  // Settings that change while it runs; the rest of the configuration is fixed.
   pages.settings().OnChange([&server, &older = *older](const ServerConfig& changed) {
     SetLogLevel(changed.log_level);
     older.SetPolicy(OlderServersPolicy(changed.join_pegasus_cluster));
@@ -256,6 +268,7 @@ int RunReplicaServer(int argc, char** argv, const ReplicaVariant& variant) {
   MetricRegistrations pools = RegisterPools(pages.registry(), env, config.disks, watchdog);
   MetricRegistrations recovery = RegisterRecovery(pages.registry(), server, env.clock());
   MetricRegistrations shared_log = RegisterSharedLog(pages.registry(), server);
+  // One asking of the book serves all families of a reading.
   const auto rows = std::make_shared<RecentRows>(server.requests(), env.clock());
   MetricRegistrations requests = RegisterRequests(pages.registry(), rows);
   const ReplicaSampler sampler(server.requests(), env.clock());
@@ -273,6 +286,7 @@ int RunReplicaServer(int argc, char** argv, const ReplicaVariant& variant) {
       },
       server);
   int exit_code = Serve(config, server, transport, meta_servers, *older);
+  // Pages stop before what they read is destroyed.
   transport.Stop();
   pages.Stop();
   env.StopLoops();

@@ -55,6 +55,7 @@ sigset_t StopSignals() { return SetOf({SIGTERM, SIGINT}); }
 sigset_t AwaitedSignals() { return SetOf({SIGTERM, SIGINT, SIGHUP, SIGUSR1}); }
 
 // Looks after the log files meanwhile. The signal.
+// One loop for signals and for the log files' upkeep: a signal ends the pause of a minute early.
 int AwaitStopSignal(const std::function<void()>& on_minute) {
   const sigset_t awaited = AwaitedSignals();
   bool is_minute = true;
@@ -63,6 +64,7 @@ int AwaitStopSignal(const std::function<void()>& on_minute) {
     if (is_minute) on_minute();
     const timespec a_minute{60, 0};
     const int signal = sigtimedwait(&awaited, nullptr, &a_minute);
+    // A signal is no minute.
     is_minute = signal < 0;
     if (signal == SIGHUP || signal == SIGUSR1) {
       ReopenLogFiles();
@@ -75,6 +77,7 @@ int AwaitStopSignal(const std::function<void()>& on_minute) {
 
 // What fails or does not answer is left out: the other disks' replicas can be served.
 absl::Status CheckDisks(ServerConfig* config) {
+  // Shared with jobs that may outlast this function, on a disk that hangs.
   const auto checks = std::make_shared<std::vector<absl::Status>>(config->disks.size());
   std::vector<std::function<void()>> jobs;
   for (size_t i = 0; i < config->disks.size(); ++i)
@@ -89,6 +92,7 @@ absl::Status CheckDisks(ServerConfig* config) {
     const ConfiguredDisk& disk = config->disks[i];
     const bool fails = answered[i] && absl::IsUnavailable((*checks)[i]);
     if (answered[i] && !fails) {
+      // Answered, but refused: a mistake of the operator, which is not passed over.
       RETURN_IF_ERROR((*checks)[i]);
       answering.push_back(disk);
       continue;
@@ -97,6 +101,8 @@ absl::Status CheckDisks(ServerConfig* config) {
                 : absl::StrCat(disk.origin, ": the disk of ", disk.tag, ":", disk.path,
                                " does not answer");
     config->warnings.push_back(why);
+    // The directory stays in the layout, so that positions do not shift; it is only not asked
+    // again.
     for (DataDirectory& directory : config->replica.layout.data_directories)
       if (directory.tag == disk.tag) directory.answers = false;
   }
@@ -155,8 +161,10 @@ absl::StatusOr<ServerConfig> MakeServerConfigOnceNamesAreFound(
     absl::StatusOr<ServerConfig> config = MakeServerConfig(kind, file, flags);
     if (!absl::IsUnavailable(config.status())) return config;
     const std::string why(config.status().message());
+    // Said once: the loop tries for as long as it takes.
     if (std::exchange(said, why) != why) fprintf(stderr, "%s: tried until it can\n", why.c_str());
     const timespec a_second{1, 0};
+    // Signals are blocked since PrepareProcess, so that they arrive here.
     if (sigtimedwait(&signals, nullptr, &a_second) > 0) exit(kExitOk);
   }
 }
@@ -188,6 +196,7 @@ absl::Status RaiseFileSizeLimit() {
     std::rethrow_exception(std::current_exception());
   } catch (const std::system_error& error) {
     if (error.code() == std::errc::resource_unavailable_try_again) {
+      // A thread that the system refuses is a limit to raise, not an error of the program.
       const absl::Status refused = ThreadRefused(error);
       LOG(ERROR) << "ends: " << refused.message();
       if (LogsToFiles()) fprintf(stderr, "ends: %s\n", std::string(refused.message()).c_str());
@@ -210,10 +219,12 @@ ServerConfig ConfigureServerOrExit(ServerKind kind, int* argc, char*** argv) {
   const char* program = (*argv)[0];
   absl::StatusOr<ServerConfig> config = Configure(kind, argc, argv);
   if (!config.ok()) Exit(config.status(), kExitUsage);
+  // Before the log: it has a file, too.
   if (absl::Status status = RaiseFileSizeLimit(); !status.ok()) Exit(status, kExitFailed);
   // A directory may come, with its disk, or be given to the service.
   if (absl::Status status = CheckDirectories(kind, &*config); !status.ok())
     Exit(status, absl::IsInvalidArgument(status) ? kExitUsage : kExitFailed);
+  // From here on messages go to the log; before, to standard error.
   StartLog(program, *config);
   for (const std::string& warning : config->warnings) LOG(WARNING) << warning;
   return *std::move(config);
@@ -249,6 +260,7 @@ void LogBanner(std::string_view program, const ServerConfig& config, const Banne
 
 absl::Status WithOrigin(const absl::Status& status, const ServerConfig& config) {
   for (const ConfiguredDisk& disk : config.disks) {
+    // By the path in the message: the errors of claims name it.
     if (status.message().find(disk.path) != absl::string_view::npos) {
       return Annotate(
           status, absl::StrCat(disk.origin, ": data_dirs: ", disk.tag, " = \"", disk.path, "\""));
@@ -272,12 +284,14 @@ int RunUntilStopped(std::string_view program, absl::Duration limit,
   auto result = std::make_shared<std::promise<absl::Status>>();
   std::future<absl::Status> stopped = result->get_future();
   stop([result](absl::Status status) { result->set_value(std::move(status)); });
+  // The steady clock: a stop must not last longer because the wall clock is set.
   const auto end = std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(limit);
   while (stopped.wait_for(std::chrono::milliseconds(0)) != std::future_status::ready) {
     if (std::chrono::steady_clock::now() > end) {
       LOG(ERROR) << program << " did not stop within stop_time_max = " << limit
                  << " and ends: what was not closed is replayed at the next start";
       FlushLog();
+      // _exit: destructors would wait for what hangs.
       _exit(kExitFailed);
     }
     timespec tick{0, 20'000'000};
