@@ -110,7 +110,6 @@ std::string RemoteCommands::Help(const Words& arguments) const {
                     command.help, "\n");
   }
   return text.empty()
-             // Asked for one command that does not exist.
              ? absl::StrCat("unknown command '", arguments[0].substr(0, kShownBytesMax), "'")
              : text;
 }

@@ -302,9 +302,9 @@ void AddServerCommands(RemoteCommands& commands, LiveSettings& settings, const C
                                      "), Started at ", StartTimeText(started_unix_seconds),
                                      ClockText(clock));
                });
+  // A path would be written with the server's rights, by anyone who may ask.
   commands.Add("config-dump", "", "all settings as they are now", [&settings](const Words& words) {
     return words.empty() ? ConfigDump(settings)
-                         // A path would be written with the server's rights, by anyone who may ask.
                          : CommandError("it writes no file; take what it answers");
   });
   commands.Add("config-set", "KEY VALUE | KEY DEFAULT",
@@ -321,9 +321,9 @@ void AddServerCommands(RemoteCommands& commands, LiveSettings& settings, const C
   const auto set_level = [&settings](const Words& words) {
     if (words.size() > 1)
       return CommandError("one level: info, warning or error; none: as at the start");
+    // The names of levels in older versions are understood as well.
     const absl::Status set =
         words.empty() ? settings.Reset("text_log_level")
-                      // The names of levels in older versions are understood as well.
                       : settings.Set("text_log_level", words[0] == "LOG_LEVEL_INFO"      ? "info"
                                                        : words[0] == "LOG_LEVEL_WARNING" ? "warning"
                                                        : words[0] == "LOG_LEVEL_ERROR"   ? "error"

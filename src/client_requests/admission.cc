@@ -80,7 +80,6 @@ bool Admission::IsOverQuota(WriteCode code, uint64_t bytes) {
 
 std::optional<absl::Duration> Admission::AdmitRead(ClientRequest& request) {
   if (request.header.is_backup_request)
-    // No answer, because the client's request to the primary is under way as well.
     return Admit(backup_requests_, 1, request, ErrorCode::kOk,  // no answer: the primary's counts
                  {ReplicaCount::kDelayedBackups, ReplicaCount::kRejectedBackups});
   if (read_bytes_.IsSpent(partition_.clock.Now())) {

@@ -229,10 +229,9 @@ void ClientReads::AnswerOne(Call call, absl::StatusOr<Record> record, uint32_t n
                          .app_id = partition_.pid.app_id,
                          .partition_index = partition_.pid.index,
                          .server = partition_.server};
+    // A record without expiry is -1. It did not expire at `now`, so the difference is positive.
     if (record.ok())
       response.ttl_seconds =
-          // A record without expiry is -1. It did not expire at `now`, so the difference is
-          // positive.
           record->expire_ts == 0 ? -1 : static_cast<int32_t>(record->expire_ts - now);
     Answer(std::move(call), EncodeWrapped(response));
   }

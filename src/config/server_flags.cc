@@ -44,7 +44,6 @@ void DefineSettingFlags() {
 }
 
 // By section; the log library's flags are left to --helpfull.
-// The log library's flags are many and rarely wanted; --helpfull shows them.
 void PrintHelp(const std::string& program) {
   constexpr int kHelpColumn = 44;
   std::printf(

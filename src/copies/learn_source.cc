@@ -104,8 +104,8 @@ absl::Status LearnSource::ReadCheckpoint(Engine& engine, ShipState* ship,
                                          std::shared_ptr<void>* share) {
   std::shared_ptr<void> hold;
   absl::StatusOr<Engine::CheckpointFiles> checkpoint = engine.NewestCheckpoint(&hold);
+  // A checkpoint that ends before `first` would leave a gap that the log can't fill.
   if (absl::IsNotFound(checkpoint.status()) ||
-      // A checkpoint that ends before `first` would leave a gap that the log can't fill.
       (checkpoint.ok() && checkpoint->decree < ship->first)) {
     RETURN_IF_ERROR(engine.Checkpoint().status());
     checkpoint = engine.NewestCheckpoint(&hold);

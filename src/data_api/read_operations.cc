@@ -218,9 +218,9 @@ absl::StatusOr<std::optional<CountResponse>> CountSortKeys(const EngineView& vie
                                                            const ReadTerms& terms,
                                                            ReadPlace* place) {
   if (hash_key.size() > kHashKeyBytesMax)
-    // One deadline for all turns: a count that takes longer is useless to the client that waits.
     return EmptyAnswer<CountResponse>(terms, StorageError::kInvalidArgument);
   auto response = EmptyAnswer<CountResponse>(terms);
+  // One deadline for all turns: a count that takes longer is useless to the client that waits.
   if (!place->deadline) place->deadline = terms.deadline;
   Budget budget(terms, INT64_MAX, terms.limits.count_records, INT64_MAX);
   std::string first = JoinRawKey(hash_key, "");

@@ -190,7 +190,6 @@ std::vector<PerfCounter> PerfCounters::Read(const PerfCounterChoice& is_wanted) 
     const std::string at = absl::StrCat("@", row.pid.ToString());
     const Row* before = then->Find(row.pid);
     // One that was closed and opened again counts from 0.
-    // A replica that was opened again counts from 0.
     if (before != nullptr && before->life != row.life) before = nullptr;
     const Two two{row, before == nullptr ? nothing : *before, seconds};
     for (const Definition& one : kOfPartition)

@@ -34,8 +34,7 @@ struct NamedPool {
   const PoolKind& kind;
 };
 
-// Each disk's pools.
-// Directories of one disk share its pools; each pool once, with their tags.
+// Each disk's pools. Directories of one disk share its pools; each pool once, with their tags.
 std::vector<NamedPool> PoolsOf(PosixEnvironment& env, const std::vector<ConfiguredDisk>& disks) {
   std::vector<NamedPool> pools;
   const auto add = [&pools](const PosixDiskPool* pool, const std::string& tag,

@@ -23,7 +23,6 @@ std::string Lines(const std::string& first) {
 }
 
 // nullopt: damaged. A file with the first line only is as good as one with both.
-// A file of a version that wrote no checksum has the first line only.
 std::optional<uint32_t> ParseId(const std::string& content) {
   const std::vector<std::string> lines = absl::StrSplit(content, '\n', absl::SkipEmpty());
   if (lines.empty() || (lines.size() > 1 && content != Lines(lines[0]))) return std::nullopt;

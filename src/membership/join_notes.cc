@@ -73,8 +73,6 @@ std::string JoinNotes::Text() const {
   if (state_ == State::kJoined)
     absl::StrAppend(&text, "takes part; admitted with meta server ", meta_server_.ToString(), "\n");
   else
-    // In the order in which an operator works on them: why not at all, which tables, which
-    // replicas.
     absl::StrAppend(&text, "takes no part yet\n");
   for (const std::string& line : waiting_) absl::StrAppend(&text, "waits: ", line, "\n");
   for (const std::string& line : lines_) absl::StrAppend(&text, "takes no new copy: ", line, "\n");

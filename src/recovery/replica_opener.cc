@@ -15,7 +15,7 @@
 namespace arion {
 namespace {
 
-// Tells the disk's watch that a log waits, for as long as it does.
+// Reports a log's wait to the disk's watch, for as long as it lasts.
 // One wait is held at a time: a log reports each wait once, and its end once (private_log.h).
 std::function<void(const absl::Status&)> WaitReporter(std::shared_ptr<DiskWatch> disks,
                                                       size_t disk) {

@@ -206,9 +206,8 @@ void SharedLogTakeOver::OnDamage(const absl::Status& status) {
 }
 
 void SharedLogTakeOver::Refuse(const absl::Status& status) {
+  // Nothing was changed: what was appended to private logs is found there by the next start.
   LOG(ERROR) << "the shared log can't be taken over, the server does not start: "
-             // Nothing was changed: what was appended to private logs is found there by the next
-             // start.
              << status.message();
   Stop();
   if (events_.on_refused) events_.on_refused(status);

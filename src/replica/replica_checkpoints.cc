@@ -51,7 +51,6 @@ void ReplicaCheckpoints::Start() {
   // Spread over the interval, so that the replicas of a server don't flush all at once.
   const int64_t interval_ms = absl::ToInt64Milliseconds(host_->options.checkpoint_interval);
   Schedule(absl::Milliseconds(interval_ms / 2 + static_cast<int64_t>(host_->env.random().Below(
-                                                    // Between half an interval and a whole one.
                                                     static_cast<uint64_t>(interval_ms / 2 + 1)))));
 }
 

@@ -38,7 +38,6 @@ void ReplicaLearning::NoteRole(const RoleChange& change) {
   if (change.to == change.from) return;
   if (change.to == PartitionStatus::kPotentialSecondary) {
     figures().Count(ReplicaCount::kLearnings);
-    // Its log begins anew when the primary waits for it already.
     // Its log begins anew when the primary already waits for it, so the file is prepared now.
     log_->PrepareNextFile();
   } else if (change.from == PartitionStatus::kPotentialSecondary) {
