@@ -35,8 +35,8 @@ struct CopyLimits {
   uint64_t server = 0;
 };
 
-// One for a server. Both sides use it: who reads a file for a learner, and the learner who writes
-// it.
+// One for a server. Both sides use it: the server that reads a file for a learner, and the learner
+// that writes it.
 class CopyThrottle {
  public:
   // The pace never falls below this.

@@ -30,7 +30,7 @@
 
 namespace arion {
 
-// What a client is told of its write, and what is logged for it.
+// The answer to a client's write, and what is logged for it.
 struct WriteOutcome {
   StorageError error = StorageError::kOk;
   // Of one mutation, in this order. Empty: nothing is written.

@@ -67,7 +67,7 @@ class DiskWatch : public std::enable_shared_from_this<DiskWatch> {
   std::vector<DiskSnapshot> Snapshot() const;
   // Tags of the directories whose device is slow now.
   std::vector<std::string> SlowTags() const;
-  // What the meta server is told, of the directories that can be read.
+  // What config syncs report to the meta server: the directories that can be read.
   std::vector<DiskReport> Reports() const;
 
   // A write was refused. `why` is a refusal (IsRefusal); only a want of space changes the state.

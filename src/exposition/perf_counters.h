@@ -2,7 +2,7 @@
 // name are made from what /metrics has.
 //
 // Units     Rates and `recent` ones are of the last ten seconds.
-// Errors    Counters of what Arion does not do are left out: who asks takes them for 0.
+// Errors    Counters of what Arion does not do are left out: the tools take them for 0.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -83,7 +83,7 @@ int ServerLogFile::Append(std::string_view text) {
   return 0;
 }
 
-// Waits for nobody who reads standard error.
+// Never waits for the reader of standard error.
 void ServerLogFile::SayFailed(int error) const {
   const std::string text = absl::StrCat("the log can't be written to ", path_, ": ",
                                         std::error_code(error, std::generic_category()).message(),

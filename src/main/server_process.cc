@@ -152,7 +152,7 @@ absl::Status CheckDirectories(ServerKind kind, ServerConfig* completed) {
   return CheckLogDirectory(&config);
 }
 
-// A resolver that is not up yet, as after a power cut, is waited for; a signal to stop ends that.
+// Waits for a resolver that is not up yet, as after a power cut; a signal to stop ends the wait.
 absl::StatusOr<ServerConfig> MakeServerConfigOnceNamesAreFound(
     ServerKind kind, const IniFile& file, const std::map<std::string, std::string>& flags) {
   const sigset_t signals = StopSignals();

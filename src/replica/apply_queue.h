@@ -61,9 +61,12 @@ class ApplyQueue : public std::enable_shared_from_this<ApplyQueue> {
   using TakeView = std::function<void(std::shared_ptr<const EngineView>)>;
   void ViewAt(Decree decree, const std::shared_ptr<Engine>& engine, TakeView take);
   void ForgetView() { view_.take = nullptr; }
+  // Drops what waits; no hook is called any more.
   void Abandon();
 
+  // Whether every mutation that was given is applied.
   bool IsIdle() const { return waiting_.empty(); }
+  // Encoded size of the mutations that wait.
   size_t waiting_bytes() const { return waiting_bytes_; }
 
  private:

@@ -30,6 +30,7 @@ class CompactionSlots : public std::enable_shared_from_this<CompactionSlots> {
   std::shared_ptr<void> TryTake(size_t disk, int32_t app_id, int32_t table_max);
   // Held while it waits for its turn.
   std::shared_ptr<void> Queue();
+  // For displays.
   Counts Now() const;
   // What servers report of a replica changed. Set before the first replica opens.
   void OnChanged(std::function<void()> changed) { on_changed_ = std::move(changed); }

@@ -40,12 +40,13 @@ class ConfigSync : public std::enable_shared_from_this<ConfigSync> {
   ConfigSync(std::shared_ptr<const ReplicaHost> host, StrandPtr strand,
              std::shared_ptr<ReplicaTable> table, std::vector<std::string> unreadable_disks);
 
+  // The lease is held under `term`: reports at once, then periodically.
   void OnConnected(uint64_t term);
   void OnLeaseLost();
   // From now on asks of these, which have no directory here, which ones nobody needs.
   void AskAboutMissing(std::set<PartitionId> missing,
                        std::function<void(const std::vector<PartitionId>&)> on_unneeded);
-  // What would be reported changed.
+  // A report would differ from the last one: makes the next one soon.
   void Soon();
   // What a meta server that rebuilds its state asks.
   void TellReplicas(Responder responder);

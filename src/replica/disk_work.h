@@ -56,19 +56,21 @@ class DiskWork {
   DiskWork(std::shared_ptr<const ReplicaHost> host, StrandPtr strand, std::string directory,
            size_t disk, const std::shared_ptr<Engine>& engine, Hooks hooks);
 
+  // In the disk's pool, and in its pool for long work beside clients.
   void InPool(PoolWork work, Then then);
   void InBulkPool(PoolWork work, Then then);
   // Work that may be repeated: again, after a pause, while the disk is full. Given up by Close,
   // without `then`.
   void InPoolOnceThereIsRoom(std::shared_ptr<PoolWork> work, Then then);
   void OnNoSpace(std::string_view what, const absl::Status& status);
-  // Not after Close.
+  // Runs `task` on the strand after the delay, unless Close comes first.
   void After(absl::Duration delay, absl::AnyInvocable<void()> task);
 
-  // In the flush pool.
+  // Maintenance in the flush pool, or in the bulk pool.
   void Maintain(EngineWork work, Then then);
   void MaintainInBulkPool(EngineWork work, Then then);
 
+  // Runs `then` once no job is under way and `is_quiet` holds; perhaps within this call.
   void WhenQuiet(absl::AnyInvocable<void()> then);
   bool IsQuietAwaited() const { return !when_quiet_.empty(); }
   // Whatever `is_quiet` looks at has changed.

@@ -1,9 +1,9 @@
 // ReplicaCompaction: one replica's compaction on request: when it begins, its steps in the disk's
 // pool, its end.
 //
-// Shapes    kIdle -> kQueuing -> kRunning -> kIdle; kFinished is what is told of kIdle where the
-//           last one that was asked for has run. What the table's environments wish is looked at
-//           when they change, and each 10 s while they wish anything.
+// Shapes    kIdle -> kQueuing -> kRunning -> kIdle; reports say kFinished instead of kIdle where
+//           the last one that was asked for has run. What the table's environments wish is looked
+//           at when they change, and each 10 s while they wish anything.
 // Errors    What lacks space, or gave way to an exchange of the engine, is tried again. Any other
 //           error ends it; the next checkpoint tells, and fences.
 // Threads   Strand-bound; the steps run in the disk's pool.

@@ -39,12 +39,17 @@ struct OpeningHost;
 struct ReplicaHost {
   Environment& env;
   Transport& transport;
+  // As at the start; what can change in operation lives in the parts below.
   ReplicaServerOptions options;
+  // The address by which other servers know this one.
   Endpoint self;
+  // Written by the failure detector; replicas read it at each act that needs it.
   std::shared_ptr<ServerLease> lease;
   std::shared_ptr<JoinNotes> join = std::make_shared<JoinNotes>();
+  // Files that learners on other servers may copy from here.
   std::shared_ptr<ServedFiles> served;
   std::shared_ptr<const ServerDisks> disks;
+  // What openings of replicas share.
   std::shared_ptr<const OpeningHost> opening;
   // Files of checkpoints, by the data directory they are read from or written to.
   std::shared_ptr<CopyThrottle> sending = nullptr;
@@ -55,8 +60,10 @@ struct ReplicaHost {
   // Checkpoints that are being copied to this server.
   std::shared_ptr<std::atomic<int>> copies = std::make_shared<std::atomic<int>>(0);
 
+  // How long clients wait, and which members acknowledge slowly.
   std::shared_ptr<ForegroundPace> foreground = std::make_shared<ForegroundPace>();
   std::shared_ptr<PeerPace> peers = std::make_shared<PeerPace>(options.slow_members);
+  // Figures for displays.
   std::shared_ptr<RequestBook> requests = std::make_shared<RequestBook>();
   std::shared_ptr<SlowRequests> slow_requests = std::make_shared<SlowRequests>();
 

@@ -49,10 +49,13 @@ class ReplicaLearning {
                   DiskWork& work, const std::shared_ptr<Engine>& engine,
                   const std::shared_ptr<PrivateLog>& log, Hooks hooks);
 
+  // Counts learnings, and prepares what a learner will need.
   void NoteRole(const RoleChange& change);
+  // Starts what the core asks for. Only one work is under way.
   void Begin(LearnerWork work);
+  // The work is done; `serial` is its number.
   void Finish(uint64_t serial);
-  // By this disk.
+  // The work failed by this disk's fault.
   void FailHere(uint64_t serial, const absl::Status& why);
   // What an interrupted copy left is of no use to a member.
   void DropCopies();

@@ -5,7 +5,7 @@
 // Threads   Strand-bound.
 // Lifetime  A part of a replica, beside what it is given, which outlives it. An answer that comes
 //           after its owner went is dropped.
-// Promises  replica_messages/M1  Each who is kept is answered once, or given up by the core.
+// Promises  replica_messages/M1  Each kept request is answered once, or given up by the core.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -43,19 +43,21 @@ class ReplicaMessages {
                   std::shared_ptr<RequestStats> stats, const std::shared_ptr<Engine>& engine,
                   const std::shared_ptr<PrivateLog>& log, Hooks hooks);
 
+  // Sends one message of the core; its answer becomes an event.
   void Send(Envelope envelope);
   using OnResult = absl::AnyInvocable<void(RpcResult)>;
   void Call(Endpoint to, const char* name, std::string body, absl::Duration timeout,
             OnResult on_result);
 
-  // Who asked, until Answer, Take or GiveUp.
+  // Keeps a request of another server until Answer, Take or GiveUp.
   void Keep(ReplyToken token, Responder responder) {
     asked_.emplace_hint(asked_.end(), token, std::move(responder));
   }
+  // Answers a kept request. Nothing happens if it was given up.
   void Answer(const PeerReply& reply);
   std::optional<Responder> Take(ReplyToken token);
   void GiveUp(ReplyToken token) { asked_.erase(token); }
-  // All of them.
+  // Answers all kept requests with kInvalidState.
   void Refuse();
 
  private:

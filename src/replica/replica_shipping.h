@@ -3,7 +3,8 @@
 //
 // Shapes    Shipped in the bulk pool, one at a time with other maintenance. What was read of a log
 //           is paid for to the server's throttle afterwards, by a later answer.
-// Errors    A learner is told to ask again, or that there is nothing for it; the replica goes on.
+// Errors    The answer asks the learner to come again, or says that nothing can be shipped; the
+//           replica goes on.
 // Threads   Strand-bound; files and log are read in the bulk pool.
 // Lifetime  A part of a replica, beside what it is given, which outlives it.
 // Promises  replica_shipping/S1  The files of a checkpoint are served only while its learner's
@@ -44,11 +45,12 @@ class ReplicaShipping {
   // It asked by that token, until it is answered or given up.
   void NoteAsking(ReplyToken token, Endpoint learner) { asking_[token] = learner; }
   void GiveUp(ReplyToken token) { asking_.erase(token); }
+  // Reads in the bulk pool what the core decided to ship, and answers.
   void Ship(ShipState ship);
   void Answer(ReplyToken token, const LearnResponse& response) {
     Answer(token, response, Encoded(response));
   }
-  // Whose session has ended holds no checkpoint and no log any longer.
+  // Learners whose session has ended no longer hold a checkpoint or the log.
   void NoteLearners();
   // The engine was exchanged.
   void Forget() { source_.Forget(); }

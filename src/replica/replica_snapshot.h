@@ -22,9 +22,12 @@ struct ReplicaSnapshot {
   Ballot ballot;
   Decree last_durable, last_applied, last_committed, last_logged, last_prepared;
   std::string directory;
+  // It is being opened; then only `pid` and `directory` mean something.
   bool loading = false;
+  // Of its private log.
   int64_t log_files = 0;
   uint64_t log_bytes = 0;
+  // Below this offset an older version's shared log holds nothing of it. 0: there is no such log.
   int64_t valid_start_in_shared_log = 0;
   ManualCompactStatus compaction = ManualCompactStatus::kIdle;
   // Of its engine, if it has one.

@@ -7,7 +7,7 @@
 //           from elsewhere and are not flushed (pacifica/PROTOCOL.md 9.4).
 // Errors    Want of space is waited for. Else a store that fails fences, and what it held is
 //           dropped.
-// Threads   Strand-bound; the disk is waited for in its pool.
+// Threads   Strand-bound; work on the disk runs in its pool.
 // Lifetime  A part of a replica. References to engine() and log() stay valid as long.
 // Promises  replica_store/S1  The log is void on disk before an engine is exchanged; that happens
 //               only while the disk's work is quiet.

@@ -127,7 +127,7 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
     std::optional<Event> deferred;
     // While closed.
     ReplicaInfo last_report;
-    // A local fault closed it, or kept it from opening: who asks before this is not heard.
+    // A local fault closed it, or kept it from opening: requests before this time are refused.
     std::optional<Instant> rest_until;
   };
 

@@ -41,7 +41,7 @@ class Verification : public std::enable_shared_from_this<Verification> {
   static constexpr absl::Duration kDecreePatience = absl::Seconds(3);
   // After this long without an answer a member counts as not counted.
   static constexpr absl::Duration kSilence = absl::Seconds(20);
-  // How long members are told the verdict until they acknowledge it.
+  // How long the primary repeats the verdict to members that do not acknowledge it.
   static constexpr absl::Duration kVerdictPatience = absl::Seconds(10);
   static constexpr int kAttempts = 10;
   // The most differing ranges in the result.
@@ -126,7 +126,7 @@ class Verification : public std::enable_shared_from_this<Verification> {
   int64_t began_at_wall_ = 0;
   Instant began_at_, pushed_at_;
   std::vector<Member> members_;
-  // What is told. No value: it is not judged yet.
+  // The message that carries the verdict. No value: it is not judged yet.
   std::optional<CountContentRequest> verdict_;
   Instant judged_at_;
   VerifyReplicasResponse result_;

@@ -9,7 +9,7 @@ std::shared_ptr<void> VerificationBook::TryTake() {
   const MutexLock lock(mutex_);
   if (running_ >= kAtOnce) return nullptr;
   ++running_;
-  // Only the deleter matters: whoever lets go of it gives the place back.
+  // Only the deleter matters: whoever drops the pointer gives the place back.
   return {this, [self = shared_from_this()](void*) {
             const MutexLock lock(self->mutex_);
             --self->running_;
