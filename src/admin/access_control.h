@@ -45,8 +45,8 @@ class AccessControl : public RpcGate {
   enum class Introduce { kNobody, kByBeacon };
   // Lets in the servers that `older`, which outlives this, knows. Before any request.
   void LetIn(OlderServers& older, Introduce who);
-  // `refused` hears of each request that is refused since its sender is of another cluster, on a
-  // loop's thread. Before any request.
+  // `refused` is called for each request that is refused because its sender is of another cluster,
+  // on a loop's thread. Before any request.
   void OnRefusedServer(std::function<void(Endpoint server, uint64_t tag)> refused);
 
   uint64_t OurTag() const override { return cluster_.tag(); }

@@ -1,6 +1,7 @@
 // What an AccessControl refused, as metrics.
 //
-// Lifetime  The AccessControl outlives what is returned.
+// Lifetime  The AccessControl outlives what is returned; the metrics stay registered as long as
+//           that is held.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -19,6 +19,7 @@ namespace arion {
 // A ServerConfig in the making, and values that are read before it can be put together.
 struct Draft {
   ServerConfig config;
+  // From an older version's [apps.*] section, until `listen` is made of them.
   std::optional<uint16_t> older_port;
   std::string older_interface;
   // Older versions keep log files in reserve only when both are set.
@@ -37,7 +38,7 @@ inline constexpr char kInOperation[] = "a change in operation";
 // where the value was set, for messages.
 using Apply = absl::Status (*)(Draft& draft, std::string_view value, const std::string& origin);
 
-// One of our keys.
+// One of our keys: how it is called and explained, and what its value does.
 struct Rule {
   Setting setting;
   Apply apply;

@@ -17,7 +17,8 @@ namespace arion {
 // owner and mode. Unavailable: its disk fails, or has become read-only.
 absl::Status CheckDirectory(std::string_view origin, std::string_view key, const std::string& path);
 
-// Returns once the disk itself has answered, be it with an error. Leaves nothing behind.
+// Returns once the disk itself has answered, be it with an error. Leaves nothing behind. A disk
+// that hangs keeps the thread, so callers give it one of its own.
 void AwaitDisk(const std::string& path);
 
 }  // namespace arion

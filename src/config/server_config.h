@@ -30,7 +30,7 @@
 
 namespace arion {
 
-// The two server programs.
+// The two server programs, arion_meta and arion_replica.
 enum class ServerKind { kMeta, kReplica };
 
 // One data directory as it was configured.
@@ -69,13 +69,16 @@ struct ServerConfig {
   absl::Duration stuck_after = absl::Seconds(10);
 
   MetaServerOptions meta;
+  // Where a meta server keeps its state; and where that was set, for messages.
   std::string meta_data_directory;
   std::string meta_data_directory_origin;
   uint64_t meta_disk_reserve_bytes = 64 << 20;
 
   // Its data_directories are filled from `disks`.
   ReplicaServerOptions replica;
+  // How private logs are written.
   LogDeviceOptions log_device;
+  // Whether each log lies beside its data, or all of them in the log home.
   enum class LogPlacement { kData, kHome } log_placement = LogPlacement::kData;
   // "file:line" or the flag; the directory is in `replica`.
   std::string log_home_directory_origin;

@@ -30,10 +30,12 @@ MetricRegistrations RegisterEngineFiles(MetricRegistry& registry, Environment& e
 // State and space of each disk. The server outlives what is returned.
 MetricRegistrations RegisterDisks(MetricRegistry& registry, const ReplicaServer& server);
 
-// What of an older version's shared log was taken over and what is left. The server outlives it.
+// How much of an older version's shared log was taken over, what is left of it, and which replicas
+// hold it back. The server outlives what is returned.
 MetricRegistrations RegisterSharedLog(MetricRegistry& registry, const ReplicaServer& server);
 
-// What was read of logs when replicas were opened. The server outlives it.
+// How much of the logs was read when replicas were opened, and how long that took. The server
+// outlives what is returned.
 MetricRegistrations RegisterReplay(MetricRegistry& registry, const ReplicaServer& server);
 
 }  // namespace arion

@@ -17,7 +17,7 @@ namespace arion {
 
 class ReplicaSampler;
 
-// One of them.
+// One counter under its older name, read at one moment.
 struct PerfCounter {
   // "replica*app.pegasus*get_qps@2.1"
   std::string name;
@@ -29,7 +29,7 @@ struct PerfCounter {
 // Which names are wanted; the others are not computed.
 using PerfCounterChoice = std::function<bool(const std::string& name)>;
 
-// One for a replica server.
+// One for a replica server, made after its sampler. The remote commands perf-counters* read it.
 class PerfCounters {
  public:
   // All arguments outlive it.

@@ -25,8 +25,8 @@ MetricRegistrations RegisterPools(MetricRegistry& registry, PosixEnvironment& en
 std::string PoolsText(PosixEnvironment& env, const std::vector<ConfiguredDisk>& disks,
                       const PosixWatchdog& watchdog, const AsioTransport& transport);
 
-// Those that are open, and those that do not take what they asked for. The transport outlives what
-// is returned.
+// Open connections, their traffic, and clients that do not take their answers. The transport
+// outlives what is returned.
 MetricRegistrations RegisterConnections(MetricRegistry& registry, const AsioTransport& transport);
 
 // How far the opening of the replicas is. The server outlives what is returned.

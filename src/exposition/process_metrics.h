@@ -12,7 +12,7 @@ namespace arion {
 // The metrics stay registered as long as these are held.
 using MetricRegistrations = std::vector<MetricRegistry::Registration>;
 
-// Memory of this process, from /proc; 0 where that can't be read.
+// Memory of this process in bytes, from /proc; 0 where that can't be read.
 double ResidentBytes();
 double VirtualBytes();
 

@@ -18,9 +18,12 @@
 
 namespace arion {
 
-// What is given by reference outlives what is returned.
+// Roles, replication, learning, throttles, logs and the lease. `rows` is shared with the other
+// families of the server.
 MetricRegistrations RegisterReplicas(MetricRegistry& registry, const ReplicaServer& server,
                                      const std::shared_ptr<RecentRows>& rows, const Clock& clock);
+// Figures of the engines: caches, files, flushes, compactions. `sampler` has those that are dear to
+// ask.
 MetricRegistrations RegisterEngines(MetricRegistry& registry, const RocksdbEngineFactory& engines,
                                     const ReplicaSampler& sampler,
                                     const std::shared_ptr<RecentRows>& rows, const Clock& clock);

@@ -14,7 +14,8 @@
 
 namespace arion {
 
-// Counts, times, bytes and errors by kind of request, and the stages of writes.
+// Counts, times, bytes and errors by kind of request, and the stages of writes; also the sums that
+// older collectors know. `recent` is shared with the other families of the server.
 MetricRegistrations RegisterRequests(MetricRegistry& registry,
                                      const std::shared_ptr<RecentRows>& recent);
 

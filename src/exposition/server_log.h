@@ -15,10 +15,10 @@ namespace arion {
 // Takes over glog's output. `program` begins the names of files.
 void StartLog(const char* program, const ServerConfig& config);
 
-// What is logged from now on.
+// The lowest severity that is logged from now on.
 void SetLogLevel(ServerConfig::LogLevel level);
 
-// False: to standard error.
+// Whether lines go to files. False: to standard error.
 bool LogsToFiles();
 
 // Begins new files soon, but not before what was logged until now is written.

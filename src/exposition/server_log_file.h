@@ -15,7 +15,8 @@
 
 namespace arion {
 
-// Nothing is opened before the first line.
+// One for each severity, made by StartLog and never destroyed. It opens nothing before the first
+// line.
 class ServerLogFile {
  public:
   // Opens files of `directory` whose names begin with `stem`; `link` there points to the newest. A
@@ -41,9 +42,12 @@ class ServerLogFile {
   const std::string stem_;
   const std::string link_;
   const int64_t bytes_max_;
+  // -1: the next line opens a file.
   int fd_ = -1;
   std::string path_;
+  // Bytes of whole lines in the open file.
   int64_t size_ = 0;
+  // The last line could not be written, and standard error has been told.
   bool fails_ = false;
 };
 

@@ -89,6 +89,7 @@ class RecoveryPlan {
     // Replicas that are being replayed, and ones that are being flushed.
     int replayed = 0;
     int flushed = 0;
+    // Of all of them together.
     uint64_t memory_bytes = 0;
     // The lane for the longest log is taken.
     bool has_length_lane = false;
@@ -104,6 +105,7 @@ class RecoveryPlan {
   static void LeaveLane(const UnderWay& replica, Disk* disk);
 
   const RecoveryLimits limits_;
+  // What replicas that serve keep unflushed, as MayKeep allowed it.
   uint64_t kept_bytes_ = 0;
   std::map<PartitionId, ReplicaToRecover> waiting_;
   std::map<PartitionId, UnderWay> under_way_;

@@ -120,7 +120,9 @@ class SharedLogTakeOver : public std::enable_shared_from_this<SharedLogTakeOver>
   std::shared_ptr<Pass> pass_;
   bool was_read_ = false;
   bool is_stopped_ = false;
+  // Bytes of records that were read and are not durable in private logs yet.
   uint64_t bytes_in_flight_ = 0;
+  // A piece is being read in the pool, or waits for engines to flush.
   bool is_piece_under_way_ = false;
   std::map<PartitionId, Decree> max_of_newest_;
   std::vector<SharedLogReader::Damage> damages_;

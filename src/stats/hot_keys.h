@@ -49,7 +49,7 @@ class KeySketch {
   uint64_t total_ = 0;
 };
 
-// One replica's.
+// The sampler of one replica; RequestStats owns it. The strand calls Note, displays call Top.
 class HotKeys {
  public:
   // One in so many requests is counted, at random distances.

@@ -22,7 +22,7 @@
 
 namespace arion {
 
-// One request.
+// One request that took long, as /slow shows it.
 struct SlowRequest {
   // Wall clock, since 1970.
   int64_t ended_at_us = 0;

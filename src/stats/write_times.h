@@ -22,7 +22,7 @@ namespace arion {
 class WriteTimes {
  public:
   static constexpr size_t kRemembered = 64;
-  // When one mutation passed its stages.
+  // When one mutation passed its stages, by the server's clock.
   struct Times {
     Decree decree;
     // Instant(): not yet.
