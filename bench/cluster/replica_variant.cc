@@ -26,8 +26,8 @@
 #include "base/log.h"
 #include "bench/wal/emulated_disk.h"
 #include "bench/wal/shared_log_baseline.h"
-#include "main/replica_process.h"
 #include "config/server_config.h"
+#include "main/replica_process.h"
 #include "wal/private_log.h"
 
 namespace arion {
