@@ -18,7 +18,7 @@ DOORS = {
     r"glog/.*": [r"src/base/log\.h"],
     r"(gtest|gmock)/.*": [r"tests/.*", r"tools/.*_test\.cc"],
     r"gflags/.*": [r"src/(config|exposition|main)/.*\.cc", r"tools/.*\.cc", r"tests/.*\.cc", r"bench/.*\.cc"],
-    r"asio(/.*|\.hpp)": [r"src/(posix|rpc)/.*"],
+    r"asio(/.*|\.hpp)": [r"src/(posix|rpc)/.*", r"tests/rpc/.*\.cc"],
     r"thrift/.*": [r"src/rpc/thrift_\w+\.(h|cc)"],
     r"rocksdb/.*": [r"src/engine/.*", r"tests/engine/.*\.cc", r"bench/.*\.cc"],
     r"liburing\.h": [r"src/posix/.*\.cc", r"bench/.*\.cc", r"tests/support/lacking_io_uring\.cc"],

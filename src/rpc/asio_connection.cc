@@ -4,8 +4,6 @@
 #include <netinet/tcp.h>
 
 #include <algorithm>
-#include <array>
-#include <asio/buffer.hpp>
 #include <asio/post.hpp>
 
 #include "base/log.h"
@@ -30,8 +28,7 @@ constexpr size_t kWriteAtOnceBytes = 16 << 10;  // such an answer gains nothing 
 constexpr size_t kBehindBytes = 1 << 20;  // queued by one that is closed where the sum is too much
 // A connection with so many limits queued is closed soon if it takes nothing.
 constexpr size_t kBehindFactor = 2;
-constexpr int kUnsentBytesMax = 256 << 10;  // of a client's, that the kernel keeps for it
-constexpr size_t kPiecesPerWrite = 64;
+constexpr int kUnsentBytesMax = 256 << 10;     // of a client's, that the kernel keeps for it
 constexpr size_t kRequestOverheadBytes = 256;  // what an unanswered request costs beside its body
 constexpr absl::Duration kFarewell = absl::Seconds(2);  // for a peer to take our last words
 constexpr absl::Duration kSessionIdle = absl::Minutes(5);
@@ -193,16 +190,15 @@ AsioConnection::Written AsioConnection::WriteOut(std::error_code* error) {
   // Whoever waits for the socket, or for the connection, writes all that is queued by then.
   if (closed_ || !established_ || waiting_to_write_) return Written::kMoreLater;
   while (true) {
-    if (first_piece_ == writing_.size()) {
+    if (writer_.done()) {
       const MutexLock lock(mutex_);
       // From here on a message that is queued schedules a flush of its own: none is forgotten
       // between.
       flush_scheduled_ = false;
-      writing_ = outbox_.Take();
-      first_piece_ = piece_offset_ = 0;
-      if (writing_.empty()) return Written::kAll;
+      writer_.Load(outbox_.Take());
+      if (writer_.done()) return Written::kAll;
     }
-    size_t n = WriteSome(error);
+    const size_t n = writer_.WriteSome(socket_, error);
     if (*error == asio::error::would_block || *error == asio::error::try_again) {
       waiting_to_write_ = true;
       asio::post(context_, [self = shared_from_this()] { self->WaitToWrite(); });
@@ -213,35 +209,7 @@ AsioConnection::Written AsioConnection::WriteOut(std::error_code* error) {
     host_->stats().sent_bytes.Add(static_cast<int64_t>(n));
     const size_t before = queued_bytes_.fetch_sub(n);
     CountBacklog(before, before - n);
-    if (writing_[first_piece_].held != nullptr) {  // it knows what is left of it
-      if (writing_[first_piece_].size() == 0) writing_[first_piece_++] = {};
-      continue;
-    }
-    n += piece_offset_;
-    while (first_piece_ < writing_.size() && writing_[first_piece_].held == nullptr &&
-           n >= writing_[first_piece_].size()) {
-      n -= writing_[first_piece_].size();
-      writing_[first_piece_++] = {};
-    }
-    piece_offset_ = n;
   }
-}
-
-size_t AsioConnection::WriteSome(std::error_code* error) {
-  if (HeldBytes* held = writing_[first_piece_].held.get(); held != nullptr) {
-    const ssize_t moved = held->MoveTo(socket_.native_handle());
-    if (moved < 0) *error = std::error_code(errno, asio::error::get_system_category());
-    return moved < 0 ? 0 : static_cast<size_t>(moved);
-  }
-  std::array<asio::const_buffer, kPiecesPerWrite> pieces;
-  size_t count = 0;
-  for (size_t i = first_piece_; i < writing_.size() && count < pieces.size(); ++i) {
-    if (writing_[i].held != nullptr) break;
-    std::string_view piece = writing_[i].bytes;
-    if (count == 0) piece.remove_prefix(piece_offset_);
-    pieces[count++] = asio::const_buffer(piece.data(), piece.size());
-  }
-  return socket_.write_some(absl::MakeConstSpan(pieces).subspan(0, count), *error);
 }
 
 void AsioConnection::WaitToWrite() {
@@ -590,8 +558,7 @@ void AsioConnection::Close(std::string_view why) {
     CountBacklog(queued_bytes_.exchange(0), 0);
     std::error_code ignored;
     socket_.close(ignored);
-    writing_.clear();
-    first_piece_ = piece_offset_ = 0;
+    writer_.Load({});
   }
   if (!why.empty()) {
     LOG_EVERY_T(WARNING, 1) << (outgoing_ ? "connection to " : "connection from ") << peer_

@@ -21,6 +21,7 @@
 #include "rpc/call_deadlines.h"
 #include "rpc/frame.h"
 #include "rpc/outbox.h"
+#include "rpc/outbox_writer.h"
 #include "rpc/pending_calls.h"
 
 namespace arion {
@@ -181,8 +182,6 @@ class AsioConnection : public ByteStream, public std::enable_shared_from_this<As
   // kMoreLater: not all of it yet; a later flush goes on, unless the connection is closed.
   enum class Written { kAll, kMoreLater, kFailed };
   Written WriteOut(std::error_code* error);
-  // One system call. Returns how many bytes the socket took.
-  size_t WriteSome(std::error_code* error) ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_);
   void WaitToWrite();
   // On the loop: what waited for the queue to be empty.
   void OnAllWritten();
@@ -224,15 +223,10 @@ class AsioConnection : public ByteStream, public std::enable_shared_from_this<As
 
   // Taken before mutex_; also held while the socket is closed.
   Mutex write_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);
-  // Guarded by write_mutex_, like the next three.
+  // Guarded by write_mutex_, like the next.
   bool waiting_to_write_ ABSL_GUARDED_BY(write_mutex_) = false;
-  std::vector<Outbox::Piece> writing_ ABSL_GUARDED_BY(write_mutex_);
-  // Of writing_.
-  size_t first_piece_ ABSL_GUARDED_BY(write_mutex_) = 0;
-  // In the first piece, if that is bytes.
-  size_t piece_offset_ ABSL_GUARDED_BY(write_mutex_) = 0;
+  OutboxWriter writer_ ABSL_GUARDED_BY(write_mutex_);
 
-  // From the connect's success on; before that everything waits in the outbox.
   std::atomic<bool> established_ = false;
   // A session or our last words wait for it.
   std::atomic<bool> tell_when_written_ = false;
