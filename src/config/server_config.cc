@@ -202,25 +202,21 @@ void CompleteSharedLogDirectories(Draft& draft) {
     directories.push_back(absl::StrCat(disk.path, "/replica/slog"));
 }
 
-}  // namespace
+// Where keys were set.
+struct Origins {
+  const std::map<std::string, std::string>& known;
+  // Of a key that is set nowhere.
+  const std::string& otherwise;
 
-const std::vector<Setting>& Settings() {
-  static const std::vector<Setting> settings = [] {
-    std::vector<Setting> all;
-    for (const Rule& rule : Rules()) all.push_back(rule.setting);
-    return all;
-  }();
-  return settings;
-}
+  bool Has(const std::string& key) const { return known.contains(key); }
+  const std::string& operator()(const std::string& key) const {
+    const auto found = known.find(key);
+    return found == known.end() ? otherwise : found->second;
+  }
+};
 
-// Each check names the key that the reader most likely wants to change, and where it was set.
-absl::Status CheckTogether(ServerKind kind, const std::string& otherwise,
-                           const std::map<std::string, std::string>& origins,
-                           const ServerConfig& config) {
-  auto at = [&](const std::string& key) {
-    auto found = origins.find(key);
-    return found == origins.end() ? otherwise : found->second;
-  };
+// How others know this server, and the cluster that it is of.
+absl::Status CheckNames(const Origins& at, const ServerConfig& config) {
   if (!config.listen.IsValid() && !config.advertised.IsValid()) {
     return absl::InvalidArgumentError(absl::StrCat(
         at("listen"), ": listen = 0.0.0.0:", config.listen.port,
@@ -236,11 +232,15 @@ absl::Status CheckTogether(ServerKind kind, const std::string& otherwise,
         ": they are one cluster, so both are the name that the Pegasus servers have in their "
         "[replication] cluster_name; write the same"));
   }
+  return absl::OkStatus();
+}
+
+absl::Status CheckLeases(ServerKind kind, const Origins& at, const ServerConfig& config) {
   absl::Duration lease = config.replica.lease;
   absl::Duration beacon = config.replica.beacon_interval;
   // Decides safety: a lease that outlives the grace lets two primaries serve.
   if (config.meta.grace <= lease) {
-    std::string where = origins.count("grace") != 0 ? at("grace") : at("lease");
+    const std::string& where = at.Has("grace") ? at("grace") : at("lease");
     return absl::InvalidArgumentError(
         absl::StrCat(where, ": grace = ", absl::FormatDuration(config.meta.grace),
                      " is not longer than lease = ", absl::FormatDuration(lease),
@@ -252,6 +252,11 @@ absl::Status CheckTogether(ServerKind kind, const std::string& otherwise,
                      " is not shorter than lease = ", absl::FormatDuration(lease),
                      ": no lease would last; take a third of the lease"));
   }
+  return absl::OkStatus();
+}
+
+// What members keep of mutations, and how many members there are.
+absl::Status CheckMutations(const Origins& at, const ServerConfig& config) {
   if (config.replica.prepare_list_capacity <= config.replica.max_mutations_in_flight) {
     return absl::InvalidArgumentError(absl::StrCat(
         at("prepare_list_capacity"),
@@ -276,6 +281,10 @@ absl::Status CheckTogether(ServerKind kind, const std::string& otherwise,
         at("replica_count_min"), ": replica_count_min = ", config.meta.min_allowed_replica_count,
         " is above replica_count_max = ", config.meta.max_allowed_replica_count, "; lower it"));
   }
+  return absl::OkStatus();
+}
+
+absl::Status CheckDirectories(ServerKind kind, const Origins& at, const ServerConfig& config) {
   const bool is_home = config.log_placement == ServerConfig::LogPlacement::kHome;
   if (is_home && config.replica.layout.log_home_directory.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -291,7 +300,7 @@ absl::Status CheckTogether(ServerKind kind, const std::string& otherwise,
   }
   if (kind == ServerKind::kReplica && config.disks.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(
-        otherwise,
+        at.otherwise,
         ": no data directory; write data_dirs = ssd1:/path/to/directory into [arion.replica]"));
   }
   for (const std::string& tag : config.replica.layout.new_data_directories) {
@@ -304,10 +313,32 @@ absl::Status CheckTogether(ServerKind kind, const std::string& otherwise,
   }
   if (kind == ServerKind::kMeta && config.meta_data_directory.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(
-        otherwise,
+        at.otherwise,
         ": no data directory; write meta_data_dir = /path/to/directory into [arion.meta]"));
   }
   return absl::OkStatus();
+}
+
+}  // namespace
+
+const std::vector<Setting>& Settings() {
+  static const std::vector<Setting> settings = [] {
+    std::vector<Setting> all;
+    for (const Rule& rule : Rules()) all.push_back(rule.setting);
+    return all;
+  }();
+  return settings;
+}
+
+// Each check names the key that the reader most likely wants to change, and where it was set.
+absl::Status CheckTogether(ServerKind kind, const std::string& otherwise,
+                           const std::map<std::string, std::string>& origins,
+                           const ServerConfig& config) {
+  const Origins at{.known = origins, .otherwise = otherwise};
+  RETURN_IF_ERROR(CheckNames(at, config));
+  RETURN_IF_ERROR(CheckLeases(kind, at, config));
+  RETURN_IF_ERROR(CheckMutations(at, config));
+  return CheckDirectories(kind, at, config);
 }
 
 absl::StatusOr<ServerConfig> MakeServerConfig(ServerKind kind, const IniFile& file,

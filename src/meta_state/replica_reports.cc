@@ -184,6 +184,99 @@ void NoteNearlyFull(Node& node) {
   }
 }
 
+// What the server says of itself and of its disks.
+void NoteServer(Node& node, const ConfigSyncRequest& sync, Instant now) {
+  node.collected = true;
+  node.last_report = sync.number.value_or(0);
+  node.has_unreadable_disks = sync.unreadable_disks && !sync.unreadable_disks->empty();
+  // The patience of 2 s counts from the first report that says so.
+  if (node.slow_disks.empty()) node.slow_since = now;
+  node.slow_disks.clear();
+  if (sync.slow_disks) node.slow_disks.insert(sync.slow_disks->begin(), sync.slow_disks->end());
+  if (!node.HasFullDisk()) node.full_since = now;
+  node.disks = sync.disks.value_or(std::vector<DiskReport>{});
+  std::erase_if(node.disks, [](const DiskReport& disk) {  // no disk is so
+    return disk.total_bytes < 0 || disk.available_bytes < 0 || disk.available_bytes_min < 0;
+  });
+  NoteNearlyFull(node);
+  node.replicas_max = sync.replicas_max;
+  node.open_files_max = sync.open_files_max.value_or(0);
+  node.slow_members.clear();
+  if (sync.slow_members)
+    node.slow_members.insert(sync.slow_members->begin(), sync.slow_members->end());
+}
+
+// Which copies it holds: of stored partitions, and of tables that are not stored.
+void NoteCopies(ClusterState& state, Node& node, const ConfigSyncRequest& sync) {
+  // So that a table is logged when it first shows, not with each report.
+  const std::map<int32_t, int32_t> formerly_unknown = std::exchange(node.unknown_tables, {});
+  if (!sync.stored_replicas) return;
+  for (const ReplicaInfo& report : *sync.stored_replicas) {
+    if (state.FindPartition(report.pid) != nullptr) node.replicas[report.pid] = report;
+    if (state.FindTable(report.pid.app_id) != nullptr) continue;
+    NoteUnknownTable(state, report.pid.app_id);
+    ++node.unknown_tables[report.pid.app_id];
+  }
+  for (const auto& [app_id, copies] : node.unknown_tables) {
+    if (formerly_unknown.contains(app_id)) continue;
+    LOG_FIRST_N(WARNING, kUnknownTablesLogged)
+        << "meta: " << sync.node << " holds " << copies << " copies of table " << app_id
+        << ", which is not stored: status says what to do";
+  }
+}
+
+// One report of a server, and what it said before.
+struct Reported {
+  const ConfigSyncRequest& sync;
+  const std::map<PartitionId, ReplicaInfo>& former;
+  int64_t last_number;
+  Instant deadline;
+  Instant now;
+};
+
+// The report names no copy of this partition.
+void NoteNoCopy(Partition& partition, const Reported& reported) {
+  const Endpoint server = reported.sync.node;
+  // Lost, or on a disk that can't be read: the guardian tells these apart. One that serves joined
+  // after the report was written.
+  if (partition.config.primary == server && !partition.serving.contains(server) &&
+      !partition.primary_deadline) {
+    partition.primary_deadline = reported.deadline;
+  }
+  NoteNoLearner(partition, server, reported.now);
+  partition.older.erase(server);
+}
+
+// What the report says of its copy of this partition.
+void NoteCopy(ClusterState& state, Table& table, Partition& partition, const ReplicaInfo& report,
+              const Reported& reported) {
+  const Endpoint server = reported.sync.node;
+  NoteWentBack(state, table, server, report, reported.now);
+  NoteBallot(partition, server, report);
+  const int64_t number = reported.sync.number.value_or(0);
+  const bool is_of_this_configuration = number > partition.older_reports;
+  // A report that was asked for before may be of a time when another led, and wrote.
+  if (is_of_this_configuration) {
+    NoteLength(partition, server, report, number);
+    NoteCommitted(table, partition, server, report, reported.last_number);
+  }
+  if (is_of_this_configuration && LacksWhatItHeld(partition, server, report))
+    NoteOlderCopy(state, partition, server, reported.now);
+  if (IsShownOlder(reported.former, report) || partition.short_copies.contains(server))
+    NoteOlderCopy(state, partition, server, reported.now);
+  else if (partition.config.IsMember(server))
+    partition.older.erase(server);
+  if (report.loading.value_or(false)) {
+    NoteLoading(partition, server, is_of_this_configuration, reported.deadline);
+  } else if (partition.config.primary == server) {
+    NotePrimary(partition, server, report, reported.now, reported.deadline);
+  } else if (partition.config.IsSecondary(server)) {
+    NoteSecondary(partition, server, report);
+  } else {
+    NoteOutsider(partition, server, report, reported.now);
+  }
+}
+
 }  // namespace
 
 void NoteRestart(Partition& partition, Endpoint node, Instant primary_deadline) {
@@ -230,82 +323,22 @@ void NoteOlderCopy(ClusterState& state, Partition& partition, Endpoint node, Ins
 void NoteReports(ClusterState& state, const ConfigSyncRequest& sync, int64_t last_number,
                  absl::Duration grace, Instant now) {
   Node& node = state.nodes[sync.node];
-  node.collected = true;
-  node.last_report = sync.number.value_or(0);
-  node.has_unreadable_disks = sync.unreadable_disks && !sync.unreadable_disks->empty();
-  // The patience of 2 s counts from the first report that says so.
-  if (node.slow_disks.empty()) node.slow_since = now;
-  node.slow_disks.clear();
-  if (sync.slow_disks) node.slow_disks.insert(sync.slow_disks->begin(), sync.slow_disks->end());
-  if (!node.HasFullDisk()) node.full_since = now;
-  node.disks = sync.disks.value_or(std::vector<DiskReport>{});
-  std::erase_if(node.disks, [](const DiskReport& disk) {  // no disk is so
-    return disk.total_bytes < 0 || disk.available_bytes < 0 || disk.available_bytes_min < 0;
-  });
-  NoteNearlyFull(node);
-  node.replicas_max = sync.replicas_max;
-  node.open_files_max = sync.open_files_max.value_or(0);
-  node.slow_members.clear();
-  if (sync.slow_members)
-    node.slow_members.insert(sync.slow_members->begin(), sync.slow_members->end());
-  // So that a table is logged when it first shows, not with each report.
-  const std::map<int32_t, int32_t> formerly_unknown = std::exchange(node.unknown_tables, {});
+  NoteServer(node, sync, now);
   const std::map<PartitionId, ReplicaInfo> former = std::exchange(node.replicas, {});
-  if (sync.stored_replicas) {
-    for (const ReplicaInfo& report : *sync.stored_replicas) {
-      if (state.FindPartition(report.pid) != nullptr) node.replicas[report.pid] = report;
-      if (state.FindTable(report.pid.app_id) != nullptr) continue;
-      NoteUnknownTable(state, report.pid.app_id);
-      ++node.unknown_tables[report.pid.app_id];
-    }
-    for (const auto& [app_id, copies] : node.unknown_tables) {
-      if (formerly_unknown.contains(app_id)) continue;
-      LOG_FIRST_N(WARNING, kUnknownTablesLogged)
-          << "meta: " << sync.node << " holds " << copies << " copies of table " << app_id
-          << ", which is not stored: status says what to do";
-    }
-  }
-  Instant deadline = now + grace;
+  NoteCopies(state, node, sync);
+  const Reported reported{.sync = sync,
+                          .former = former,
+                          .last_number = last_number,
+                          .deadline = now + grace,
+                          .now = now};
   // Through the stored partitions, not the report: a replica that is missing says something, too.
   for (auto& [app_id, table] : state.tables) {
     for (Partition& partition : table.partitions) {
-      auto found = node.replicas.find(partition.config.pid);
-      if (found == node.replicas.end()) {
-        // Lost, or on a disk that can't be read: the guardian tells these apart. One that serves
-        // joined after the report was written.
-        if (partition.config.primary == sync.node && !partition.serving.contains(sync.node) &&
-            !partition.primary_deadline) {
-          partition.primary_deadline = deadline;
-        }
-        NoteNoLearner(partition, sync.node, now);
-        partition.older.erase(sync.node);
-        continue;
-      }
-      const ReplicaInfo& report = found->second;
-      NoteWentBack(state, table, sync.node, report, now);
-      NoteBallot(partition, sync.node, report);
-      const int64_t number = sync.number.value_or(0);
-      const bool is_of_this_configuration = number > partition.older_reports;
-      // A report that was asked for before may be of a time when another led, and wrote.
-      if (is_of_this_configuration) {
-        NoteLength(partition, sync.node, report, number);
-        NoteCommitted(table, partition, sync.node, report, last_number);
-      }
-      if (is_of_this_configuration && LacksWhatItHeld(partition, sync.node, report))
-        NoteOlderCopy(state, partition, sync.node, now);
-      if (IsShownOlder(former, report) || partition.short_copies.contains(sync.node))
-        NoteOlderCopy(state, partition, sync.node, now);
-      else if (partition.config.IsMember(sync.node))
-        partition.older.erase(sync.node);
-      if (report.loading.value_or(false)) {
-        NoteLoading(partition, sync.node, is_of_this_configuration, deadline);
-      } else if (partition.config.primary == sync.node) {
-        NotePrimary(partition, sync.node, report, now, deadline);
-      } else if (partition.config.IsSecondary(sync.node)) {
-        NoteSecondary(partition, sync.node, report);
-      } else {
-        NoteOutsider(partition, sync.node, report, now);
-      }
+      const auto found = node.replicas.find(partition.config.pid);
+      if (found == node.replicas.end())
+        NoteNoCopy(partition, reported);
+      else
+        NoteCopy(state, table, partition, found->second, reported);
     }
   }
 }
