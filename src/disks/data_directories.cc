@@ -249,7 +249,7 @@ bool DataDirectories::IsOutOfReach(const std::string& path) const {
   for (size_t i = 0; i < directories.size(); ++i)
     // The parent: data directories are <configured path>/replica/reps, and a shared log lies beside
     // them on the same disk.
-    if (hangs_[i] && path.starts_with(ParentDirectory(directories[i].path))) return true;
+    if (hangs_[i] && IsWithin(path, ParentDirectory(directories[i].path))) return true;
   return !IsThere(disks_->env.files(), path).ok();
 }
 

@@ -12,6 +12,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/log.h"
 #include "base/status.h"
 #include "disks/app_info_file.h"
 #include "disks/init_info.h"
@@ -213,11 +214,27 @@ std::optional<size_t> ChooseDataDirectory(absl::Span<const DirectoryLoad> loads)
   return best;
 }
 
+namespace {
+
+std::string_view SuffixOf(SetAside why) {
+  switch (why) {
+    case SetAside::kFailed:
+      return ".err";
+    case SetAside::kGarbage:
+      return ".gar";
+    case SetAside::kDiscarded:
+      return ".discarded";
+  }
+  LOG(FATAL) << "no such reason to set a directory aside";
+}
+
+}  // namespace
+
 absl::StatusOr<std::string> SetDirectoryAside(FileSystem& files, const Clock& clock,
                                               const std::string& path, SetAside why) {
   const std::string target =
       // Microseconds make the name unique and carry the age (garbage_collector.h).
-      absl::StrCat(path, ".", AgreedWallMicros(clock), why == SetAside::kFailed ? ".err" : ".gar");
+      absl::StrCat(path, ".", AgreedWallMicros(clock), Text(SuffixOf(why)));
   RETURN_IF_ERROR(files.Rename(path, target));
   RETURN_IF_ERROR(files.SyncDirectory(ParentDirectory(path)));
   return target;

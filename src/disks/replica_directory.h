@@ -96,9 +96,10 @@ struct DirectoryLoad {
 // replicas of the table, fewest replicas, configuration order. nullopt: no directory is usable.
 std::optional<size_t> ChooseDataDirectory(absl::Span<const DirectoryLoad> loads);
 
-// Why a directory is set aside: kFailed ends in ".err", kGarbage in ".gar".
-enum class SetAside { kFailed, kGarbage };
-// Renames durably; returns the new path.
+// Why a directory is set aside: kFailed ends in ".err", kGarbage in ".gar", kDiscarded in
+// ".discarded" (the data of a learner, within its directory).
+enum class SetAside { kFailed, kGarbage, kDiscarded };
+// Renames durably; returns the new path. Its age is told by the time that the cluster agrees on.
 absl::StatusOr<std::string> SetDirectoryAside(FileSystem& files, const Clock& clock,
                                               const std::string& path, SetAside why);
 

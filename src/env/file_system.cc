@@ -134,6 +134,14 @@ std::string ParentDirectory(std::string_view path) {
   return std::string(slash == 0 ? "/" : path.substr(0, slash));
 }
 
+bool IsWithin(std::string_view path, std::string_view directory) {
+  while (directory.size() > 1 && directory.back() == '/') directory.remove_suffix(1);
+  if (!path.starts_with(directory)) return false;
+  path.remove_prefix(directory.size());
+  // "/d/10" begins as "/d/1" does, and lies on another disk.
+  return path.empty() || path.front() == '/' || directory == "/";
+}
+
 std::string BaseName(std::string_view path) {
   while (path.size() > 1 && path.back() == '/') path.remove_suffix(1);
   const size_t slash = path.rfind('/');

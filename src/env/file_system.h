@@ -155,6 +155,8 @@ absl::Status WriteFileDurably(FileSystem& files, const std::string& path, std::s
 // Paths as texts; no file is looked at.
 std::string JoinPath(std::string_view directory, std::string_view name);
 std::string ParentDirectory(std::string_view path);
+// Whether `path` is that directory or lies below it, by their names alone.
+bool IsWithin(std::string_view path, std::string_view directory);
 std::string BaseName(std::string_view path);
 
 }  // namespace arion

@@ -9,6 +9,8 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "disks/replica_directory.h"
+#include "env/clock.h"
 #include "recovery/replica_opener.h"
 
 namespace arion {
@@ -270,14 +272,12 @@ void ReplicaLearning::Discard(uint64_t serial) {
   LOG(WARNING) << hooks_.tag()
                << " sets its data aside: they come from a history the group no longer has";
   hooks_.exchange_engine(
-      serial, Decree(0),
-      [&files = host_->env.files(), directory = directory_,
-       now_us = host_->env.clock().WallMicros()]() -> absl::Status {
+      serial, Decree(0), [&env = host_->env, directory = directory_]() -> absl::Status {
+        FileSystem& files = env.files();
         const std::string data = DataPathOf(directory);
         ASSIGN_OR_RETURN(const bool has_data, IsThere(files, data));
-        if (has_data)
-          RETURN_IF_ERROR(files.Rename(data, absl::StrCat(data, ".", now_us, ".discarded")));
-        return files.SyncDirectory(directory);
+        if (!has_data) return files.SyncDirectory(directory);
+        return SetDirectoryAside(files, env.clock(), data, SetAside::kDiscarded).status();
       });
 }
 

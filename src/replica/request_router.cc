@@ -431,7 +431,7 @@ bool RequestRouter::RouteCopies(InboundRequest& request) {
 size_t RequestRouter::DiskOf(std::string_view path) const {
   const auto& directories = host_->disks->layout.data_directories;
   for (size_t i = 0; i < directories.size(); ++i)
-    if (path.starts_with(directories[i].path)) return i;
+    if (IsWithin(path, directories[i].path)) return i;
   return 0;
 }
 

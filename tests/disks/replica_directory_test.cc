@@ -6,6 +6,7 @@
 #include "disks/app_info_file.h"
 #include "disks/data_directory_claim.h"
 #include "disks/init_info.h"
+#include "env/clock.h"
 #include "sim/sim_environment.h"
 #include "tests/engine/faulty_files.h"
 
@@ -226,6 +227,21 @@ TEST_F(ReplicaDirectoryTest, SettingAsideNamesTheMomentAndSurvivesAPowerCut) {
   EXPECT_EQ(*target, "/d/2.1.pegasus." + std::to_string(env_.clock().WallMicros()) + ".err");
   EXPECT_FALSE(ParseReplicaDirectoryName(BaseName(*target)).has_value());
   EXPECT_FALSE(Exists(files(), "/d/2.1.pegasus"));
+}
+
+TEST_F(ReplicaDirectoryTest, SettingAsideNamesTheMomentThatTheClusterAgreesOn) {
+  const int64_t agreed = env_.clock().WallMicros() - 10'000'000;  // this machine's runs ahead
+  env_.clock().agreed().Agree(agreed, env_.clock().Now());
+  MakeReplica("/d/2.1.pegasus", Table(2, 8));
+  ASSERT_TRUE(files().CreateDirectories("/d/2.1.pegasus/data").ok());
+  const auto data =
+      SetDirectoryAside(files(), env_.clock(), "/d/2.1.pegasus/data", SetAside::kDiscarded);
+  ASSERT_TRUE(data.ok()) << data.status();
+  EXPECT_EQ(*data, absl::StrCat("/d/2.1.pegasus/data.", agreed, ".discarded"));
+  const auto replica =
+      SetDirectoryAside(files(), env_.clock(), "/d/2.1.pegasus", SetAside::kGarbage);
+  ASSERT_TRUE(replica.ok()) << replica.status();
+  EXPECT_EQ(*replica, absl::StrCat("/d/2.1.pegasus.", agreed, ".gar"));
 }
 
 TEST_F(ReplicaDirectoryTest, ADataDirectoryBelongsToOneServer) {

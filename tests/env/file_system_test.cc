@@ -25,6 +25,16 @@ TEST(PathTest, JoinParentAndBaseAgree) {
   EXPECT_EQ(BaseName("a"), "a");
 }
 
+TEST(PathTest, WithinADirectoryIsWhatLiesBelowItAndNotWhatBeginsLikeIt) {
+  for (const char* path : {"/d/1", "/d/1/", "/d/1/reps", "/d/1/reps/2.1.pegasus"}) {
+    EXPECT_TRUE(IsWithin(path, "/d/1")) << path;
+    EXPECT_TRUE(IsWithin(path, "/d/1/")) << path;
+    EXPECT_TRUE(IsWithin(path, "/")) << path;
+  }
+  for (const char* path : {"/d/10", "/d/10/reps", "/d", "d/1", ""})
+    EXPECT_FALSE(IsWithin(path, "/d/1")) << path;
+}
+
 TEST(WriteFileDurablyTest, ReplacesTheWholeFile) {
   TempDirectory directory;
   PosixFileSystem files;
