@@ -37,7 +37,7 @@ class ClusterRecovery {
       if (table.info.envs.empty() && !IsKnown(app_id))
         without_environments.push_back(table.info.app_name);
       for (int32_t i = 0; i < table.info.partition_count; ++i)
-        table.partitions.push_back(Partition{.config = Configure(table.info, i)});
+        table.partitions.emplace_back().config = Configure(table.info, i);
     }
     if (!without_environments.empty())
       Doubt(

@@ -87,16 +87,9 @@ struct ShownCommitted {
 
 struct Node;
 
-// One partition: what is stored of it (`config`, `committed`), and what is known of it now. It is
-// made with its table and ends with it. Whoever changes `config` goes through the store first and
-// then through Install (configuration_change.h), so that the rest fits.
-struct Partition {
-  PartitionConfiguration config;
-  ShownCommitted committed;
-
-  // What every member holds for certain.
-  Decree KnownCommitted() const { return std::max(config.last_committed_decree, committed.decree); }
-
+// What this meta server has seen of a partition, and means to do about it, since its process began.
+// Memory only: after a restart it begins empty, and fills again from the servers' reports.
+struct PartitionSeen {
   // The configuration that is being stored.
   std::optional<PartitionConfiguration> pending;
   std::optional<Intent> intent;
@@ -132,6 +125,18 @@ struct Partition {
     Ballot ballot{-1};
     Endpoint primary;
   } shown;
+};
+
+// One partition: what is stored of it (its own fields), and what is known of it now. It is made with
+// its table and ends with it. Whoever changes `config` goes through the store first and then through
+// Install (configuration_change.h), so that the rest fits.
+struct Partition : PartitionSeen {
+  PartitionConfiguration config;
+  ShownCommitted committed;
+
+  // What every member holds for certain.
+  Decree KnownCommitted() const { return std::max(config.last_committed_decree, committed.decree); }
+
   // A server knows a larger ballot than is stored (meta_state/stale_configuration.h).
   bool IsBehind() const { return shown.ballot > config.ballot; }
 

@@ -22,7 +22,7 @@ class ForgetServerTest : public testing::Test {
     Table& table = state_.tables[1];
     table.info = {.app_name = "t", .app_id = 1, .partition_count = 1};
     table.info.status = AppStatus::kAvailable;
-    table.partitions.push_back({.config = {.pid = {1, 0}, .primary = kStays}});
+    table.partitions.emplace_back().config = {.pid = {1, 0}, .primary = kStays};
   }
   Partition& partition() { return state_.tables[1].partitions[0]; }
   std::string WhyNot() { return WhyNotForgotten(state_, kGone, kNow); }
