@@ -38,7 +38,7 @@ TEST(ClusterSettingsTest, ALogHomeIsADiskPathBehindTheDataDirectories) {
     const size_t directories = settings.server.layout.data_directories.size();
     seen.insert(settings.HasLogHome());
     ASSERT_EQ(settings.DiskPaths().size(), directories + (settings.HasLogHome() ? 1 : 0));
-    if (settings.HasLogHome()) EXPECT_EQ(settings.DiskPaths().back(), "/logs");
+    EXPECT_EQ(settings.DiskPaths().back() == "/logs", settings.HasLogHome());
   }
   EXPECT_EQ(seen.size(), 2u) << "with one and without";
 }
