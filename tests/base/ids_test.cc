@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "base/error_code.h"
-
 namespace arion {
 namespace {
 
@@ -30,21 +28,6 @@ TEST(PartitionId, PacksIndexHighAndAppLow) {
   EXPECT_EQ(PartitionId::FromPacked(0x0000000300000002), (PartitionId{2, 3}));
   EXPECT_EQ(PartitionId::FromPacked((PartitionId{-1, -2}).packed()), (PartitionId{-1, -2}));
   EXPECT_EQ((PartitionId{2, 3}).thread_hash(), 15841);
-}
-
-TEST(ErrorCode, NamesComeBack) {
-  for (int i = 0; i < kErrorCodeCount; ++i)
-    EXPECT_EQ(ErrorCodeFromName(ErrorCodeName(static_cast<ErrorCode>(i))),
-              static_cast<ErrorCode>(i));
-  EXPECT_EQ(ErrorCodeFromName("ERR_NOBODY_KNOWS"), ErrorCode::kUnknown);
-}
-
-TEST(ErrorCode, OnlySafeNamesReachThriftClients) {
-  for (int i = 0; i < kErrorCodeCount; ++i) {
-    const int safe = static_cast<int>(SafeForThriftClients(static_cast<ErrorCode>(i)));
-    EXPECT_LE(safe, 77);
-    for (const int bad : {51, 61, 62, 63, 65}) EXPECT_NE(safe, bad);
-  }
 }
 
 }  // namespace
