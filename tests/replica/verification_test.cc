@@ -223,24 +223,5 @@ TEST_F(VerificationTest, WithoutAnIntervalNothingIsVerifiedUnasked) {
   EXPECT_EQ(Ask(*servers_[0], VerifyAction::kQuery).state, VerificationState::kNever);
 }
 
-TEST(VerificationBookTest, SoManyAreCoordinatedAtATime) {
-  const auto book = std::make_shared<VerificationBook>();
-  auto first = book->TryTake(), second = book->TryTake();
-  EXPECT_EQ(book->TryTake(), nullptr);
-  first = nullptr;
-  EXPECT_NE(book->TryTake(), nullptr);
-}
-
-TEST(VerificationBookTest, TurnsAreSpreadOverTheInterval) {
-  constexpr int64_t kInterval = 1000;
-  std::set<int64_t> changes;
-  for (int32_t index = 0; index < 64; ++index)
-    for (int64_t now = 0; now < kInterval; ++now)
-      if (VerificationInterval({2, index}, now, kInterval) !=
-          VerificationInterval({2, index}, now + 1, kInterval))
-        changes.insert(now / 100);
-  EXPECT_EQ(changes.size(), 10u);
-}
-
 }  // namespace
 }  // namespace arion
