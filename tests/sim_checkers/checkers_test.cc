@@ -1,7 +1,6 @@
 // Each checker's own negative tests: a net that never held anything proves nothing.
 // SPDX-License-Identifier: Apache-2.0
 #include "sim_checkers/checkers.h"
-#include "sim_checkers/bounds.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -230,94 +229,6 @@ TEST(Linearizability, AgreesWithASearchOverAllOrders) {
   }
   EXPECT_GT(accepted, 100);
   EXPECT_LT(accepted, kHistories - 100);
-}
-
-// ---- counters ----
-
-class CounterHistory {
- public:
-  CounterHistory& Told(int value, int begin, int end) {
-    const size_t index = Begin(begin);
-    history.ReturnRead(index, std::to_string(value), At(end));
-    return *this;
-  }
-  CounterHistory& Undecided(int begin) {
-    history.Return(Begin(begin), Operation::Outcome::kUndecided, At(begin + 1));
-    return *this;
-  }
-  CounterHistory& Refused(int begin) {
-    history.Return(Begin(begin), Operation::Outcome::kRefused, At(begin + 1));
-    return *this;
-  }
-  History history;
-
- private:
-  static Instant At(int seconds) { return Instant() + absl::Seconds(seconds); }
-  size_t Begin(int begin) {
-    return history.Invoke(Operation::Kind::kIncrement, "n", "", At(begin));
-  }
-};
-
-TEST(CounterChecker, AcceptsWhatCanHaveHappened) {
-  EXPECT_THAT(CheckCounters(CounterHistory().Told(1, 0, 1).Told(2, 2, 3).history), IsEmpty());
-  EXPECT_THAT(CheckCounters(CounterHistory().Told(2, 0, 9).Told(1, 1, 8).history), IsEmpty());
-  EXPECT_THAT(CheckCounters(CounterHistory().Undecided(0).Told(1, 1, 2).Told(3, 5, 6).history),
-              IsEmpty())
-      << "an undecided one may count late";
-  EXPECT_THAT(CheckCounters(CounterHistory().Refused(0).Told(1, 1, 2).history), IsEmpty());
-}
-
-TEST(CounterChecker, CatchesALostIncrement) {
-  EXPECT_THAT(CheckCounters(CounterHistory().Told(1, 0, 1).Told(1, 2, 3).history),
-              testing::Not(IsEmpty()));
-  EXPECT_THAT(CheckCounters(CounterHistory().Told(1, 0, 1).Told(3, 0, 1).Told(2, 2, 3).history),
-              testing::Not(IsEmpty()));
-}
-
-TEST(CounterChecker, CatchesOneThatCountsTwiceOrThoughRefused) {
-  EXPECT_THAT(CheckCounters(CounterHistory().Told(2, 0, 1).history), SizeIs(1));
-  EXPECT_THAT(CheckCounters(CounterHistory().Refused(0).Told(2, 1, 2).history), SizeIs(1));
-  EXPECT_THAT(CheckCounters(CounterHistory().Undecided(0).Told(3, 1, 2).history), SizeIs(1));
-}
-
-TEST(CounterChecker, CatchesAnswersOutOfOrder) {
-  EXPECT_THAT(
-      CheckCounters(CounterHistory().Undecided(0).Undecided(0).Told(3, 1, 2).Told(2, 3, 4).history),
-      SizeIs(1));
-}
-
-constexpr BoundSettings kBoundSettings = {
-    .prepare_list_capacity = 110, .log_segment_bytes = 64 << 10, .log_for_member_bytes = 4 << 20};
-
-TEST(Bounds, TellsOnceWhatIsKeptWithoutEnd) {
-  Bounds bounds(kBoundSettings);
-  bounds.Note(Kept::kUncommitted, 110, "a");
-  bounds.Note(Kept::kCheckpoints, 10, "a");
-  EXPECT_THAT(bounds.violations(), IsEmpty());
-  for (int64_t decrees : {111, 500, 112}) bounds.Note(Kept::kUncommitted, decrees, "a");
-  EXPECT_THAT(bounds.violations(), SizeIs(1));
-  EXPECT_EQ(bounds.most()[static_cast<size_t>(Kept::kUncommitted)], 500);
-  for (int kept = 1; kept < kKeptCount; ++kept) {
-    Bounds one(kBoundSettings);
-    one.Note(static_cast<Kept>(kept), int64_t{1} << 40, "a");
-    EXPECT_THAT(one.violations(), SizeIs(1)) << kept;
-  }
-}
-
-TEST(Bounds, FollowTheSettings) {
-  const auto is_too_much = [](BoundSettings settings, Kept what, int64_t amount) {
-    Bounds bounds(settings);
-    bounds.Note(what, amount, "a");
-    return !bounds.violations().empty();
-  };
-  BoundSettings settings = kBoundSettings;
-  EXPECT_FALSE(is_too_much(settings, Kept::kLogBytes, 24 << 20));
-  EXPECT_FALSE(is_too_much(settings, Kept::kLogFiles, 24 * 16));
-  EXPECT_TRUE(is_too_much(settings, Kept::kUncommitted, 111));
-  settings = {.prepare_list_capacity = 50, .log_segment_bytes = 256 << 10};
-  EXPECT_TRUE(is_too_much(settings, Kept::kLogBytes, 24 << 20)) << "nothing is kept for a member";
-  EXPECT_TRUE(is_too_much(settings, Kept::kLogFiles, 24 * 16)) << "larger files are fewer";
-  EXPECT_TRUE(is_too_much(settings, Kept::kUncommitted, 51));
 }
 
 }  // namespace
