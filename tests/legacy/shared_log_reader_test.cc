@@ -146,16 +146,6 @@ TEST_F(SharedLogReaderTest, A16_AHoleInTheIndexesIsRefused) {
   ASSERT_TRUE(files_.Remove(PathOf(1)).ok());
   EXPECT_TRUE(absl::IsDataLoss(Read().status)) << Read().status;
 }
-TEST_F(SharedLogReaderTest, AnEmptyNewestFileIsIgnoredAndAnEmptyOlderOneIsDamage) {
-  Store();
-  Change(2, [](std::string& bytes) { bytes.clear(); });
-  const auto catalog = ListSharedLog(files_, kFolder);
-  ASSERT_TRUE(catalog.ok()) << catalog.status();
-  EXPECT_EQ(catalog->files.size(), 2u);
-  EXPECT_EQ(catalog->ignored.size(), 1u);
-  Change(0, [](std::string& bytes) { bytes.clear(); });
-  EXPECT_TRUE(absl::IsDataLoss(ListSharedLog(files_, kFolder).status()));
-}
 TEST_F(SharedLogReaderTest, ReadingMayBeginInALaterFile) {
   Store();
   SharedLogReader reader(files_, *ListSharedLog(files_, kFolder), 2);
@@ -167,28 +157,6 @@ TEST_F(SharedLogReaderTest, ReadingMayBeginInALaterFile) {
   }
   EXPECT_EQ(mutations, 8);
   EXPECT_EQ(reader.max_of_newest().at(kA), Decree(12));
-}
-TEST_F(SharedLogReaderTest, TwoSharedLogsAreRefusedAndNamed) {
-  Store();
-  ASSERT_TRUE(log_.Store(files_, "/other/slog").ok());
-  const std::vector<std::string> both = {kFolder, "/other/slog"};
-  const auto found = FindSharedLog(files_, both);
-  EXPECT_TRUE(absl::IsFailedPrecondition(found.status())) << found.status();
-  EXPECT_NE(found.status().message().find("/other/slog"), std::string::npos);
-  const std::vector<std::string> one = {kFolder, "/nowhere"};
-  EXPECT_EQ(*FindSharedLog(files_, one), kFolder);
-}
-
-// Its disk fails.
-class UnreadableFiles : public MemoryFiles {
- public:
-  absl::StatusOr<FileStatus> Stat(const std::string& path) override {
-    return absl::InternalError(path + ": Input/output error");
-  }
-};
-TEST(FindSharedLogTest, AFolderThatCanNotBeLookedAtIsNotTakenForNone) {
-  UnreadableFiles files;
-  EXPECT_FALSE(FindSharedLog(files, std::vector<std::string>{kFolder}).ok());
 }
 
 // The number behind "key": in a line of JSON, from *at on, which is moved behind it.
