@@ -4,59 +4,59 @@
 #include <utility>
 
 #include "base/status.h"
-#include "client/client_runtime.h"
+#include "client/client_threads.h"
 
 namespace arion {
 
 absl::StatusOr<std::unique_ptr<AdminClient>> AdminClient::Create(
     const std::vector<std::string>& meta_servers, absl::Duration timeout, std::string admin_token) {
-  ASSIGN_OR_RETURN(std::vector<Endpoint> endpoints, ClientRuntime::ParseEndpoints(meta_servers));
+  ASSIGN_OR_RETURN(std::vector<Endpoint> endpoints, ClientThreads::ParseEndpoints(meta_servers));
   return std::unique_ptr<AdminClient>(new AdminClient(
-      std::make_unique<ClientRuntime>(ClusterClientOptions{.meta_servers = std::move(endpoints),
+      std::make_unique<ClientThreads>(ClusterClientOptions{.meta_servers = std::move(endpoints),
                                                            .timeout = timeout,
                                                            .admin_token = std::move(admin_token)},
                                       1)));
 }
 
-AdminClient::AdminClient(std::unique_ptr<ClientRuntime> runtime) : runtime_(std::move(runtime)) {}
+AdminClient::AdminClient(std::unique_ptr<ClientThreads> threads) : threads_(std::move(threads)) {}
 
 AdminClient::~AdminClient() = default;
 
 absl::StatusOr<CreateAppResponse> AdminClient::CreateTable(const CreateAppRequest& request) {
-  return runtime_->RunAndWait<absl::StatusOr<CreateAppResponse>>(
+  return threads_->RunAndWait<absl::StatusOr<CreateAppResponse>>(
       [&](ClusterClient&, TableAdmin& admin, auto done) {
         admin.CreateTable(request, std::move(done));
       });
 }
 
 absl::StatusOr<DropAppResponse> AdminClient::DropTable(const DropAppRequest& request) {
-  return runtime_->RunAndWait<absl::StatusOr<DropAppResponse>>(
+  return threads_->RunAndWait<absl::StatusOr<DropAppResponse>>(
       [&](ClusterClient&, TableAdmin& admin, auto done) {
         admin.DropTable(request, std::move(done));
       });
 }
 
 absl::StatusOr<ListAppsResponse> AdminClient::ListTables(const ListAppsRequest& request) {
-  return runtime_->RunAndWait<absl::StatusOr<ListAppsResponse>>(
+  return threads_->RunAndWait<absl::StatusOr<ListAppsResponse>>(
       [&](ClusterClient&, TableAdmin& admin, auto done) {
         admin.ListTables(request, std::move(done));
       });
 }
 
 absl::StatusOr<ListNodesResponse> AdminClient::ListNodes(const ListNodesRequest& request) {
-  return runtime_->RunAndWait<absl::StatusOr<ListNodesResponse>>(
+  return threads_->RunAndWait<absl::StatusOr<ListNodesResponse>>(
       [&](ClusterClient&, TableAdmin& admin, auto done) {
         admin.ListNodes(request, std::move(done));
       });
 }
 
 absl::StatusOr<ClusterInfoResponse> AdminClient::ClusterInfo() {
-  return runtime_->RunAndWait<absl::StatusOr<ClusterInfoResponse>>(
+  return threads_->RunAndWait<absl::StatusOr<ClusterInfoResponse>>(
       [&](ClusterClient&, TableAdmin& admin, auto done) { admin.ClusterInfo(std::move(done)); });
 }
 
 absl::StatusOr<QueryConfigResponse> AdminClient::QueryTable(const std::string& name) {
-  return runtime_->RunAndWait<absl::StatusOr<QueryConfigResponse>>(
+  return threads_->RunAndWait<absl::StatusOr<QueryConfigResponse>>(
       [&](ClusterClient&, TableAdmin& admin, auto done) {
         admin.QueryTable({.app_name = name}, std::move(done));
       });
@@ -64,21 +64,21 @@ absl::StatusOr<QueryConfigResponse> AdminClient::QueryTable(const std::string& n
 
 absl::StatusOr<UpdateAppEnvResponse> AdminClient::UpdateEnvironments(
     const UpdateAppEnvRequest& request) {
-  return runtime_->RunAndWait<absl::StatusOr<UpdateAppEnvResponse>>(
+  return threads_->RunAndWait<absl::StatusOr<UpdateAppEnvResponse>>(
       [&](ClusterClient&, TableAdmin& admin, auto done) {
         admin.UpdateEnvironments(request, std::move(done));
       });
 }
 
 absl::StatusOr<RecallAppResponse> AdminClient::RecallTable(const RecallAppRequest& request) {
-  return runtime_->RunAndWait<absl::StatusOr<RecallAppResponse>>(
+  return threads_->RunAndWait<absl::StatusOr<RecallAppResponse>>(
       [&](ClusterClient&, TableAdmin& admin, auto done) {
         admin.RecallTable(request, std::move(done));
       });
 }
 
 absl::StatusOr<RenameAppResponse> AdminClient::RenameTable(const RenameAppRequest& request) {
-  return runtime_->RunAndWait<absl::StatusOr<RenameAppResponse>>(
+  return threads_->RunAndWait<absl::StatusOr<RenameAppResponse>>(
       [&](ClusterClient&, TableAdmin& admin, auto done) {
         admin.RenameTable(request, std::move(done));
       });
@@ -86,7 +86,7 @@ absl::StatusOr<RenameAppResponse> AdminClient::RenameTable(const RenameAppReques
 
 absl::StatusOr<MaxReplicaCountResponse> AdminClient::GetReplicaCount(
     const TableNameRequest& request) {
-  return runtime_->RunAndWait<absl::StatusOr<MaxReplicaCountResponse>>(
+  return threads_->RunAndWait<absl::StatusOr<MaxReplicaCountResponse>>(
       [&](ClusterClient&, TableAdmin& admin, auto done) {
         admin.GetReplicaCount(request, std::move(done));
       });
@@ -94,14 +94,14 @@ absl::StatusOr<MaxReplicaCountResponse> AdminClient::GetReplicaCount(
 
 absl::StatusOr<MaxReplicaCountResponse> AdminClient::SetReplicaCount(
     const SetMaxReplicaCountRequest& request) {
-  return runtime_->RunAndWait<absl::StatusOr<MaxReplicaCountResponse>>(
+  return threads_->RunAndWait<absl::StatusOr<MaxReplicaCountResponse>>(
       [&](ClusterClient&, TableAdmin& admin, auto done) {
         admin.SetReplicaCount(request, std::move(done));
       });
 }
 
 absl::StatusOr<ControlMetaResponse> AdminClient::ControlMeta(const ControlMetaRequest& request) {
-  return runtime_->RunAndWait<absl::StatusOr<ControlMetaResponse>>(
+  return threads_->RunAndWait<absl::StatusOr<ControlMetaResponse>>(
       [&](ClusterClient&, TableAdmin& admin, auto done) {
         admin.ControlMeta(request, std::move(done));
       });
@@ -109,7 +109,7 @@ absl::StatusOr<ControlMetaResponse> AdminClient::ControlMeta(const ControlMetaRe
 
 absl::StatusOr<ProposeBalancerResponse> AdminClient::ProposePlan(
     const ProposeBalancerRequest& request) {
-  return runtime_->RunAndWait<absl::StatusOr<ProposeBalancerResponse>>(
+  return threads_->RunAndWait<absl::StatusOr<ProposeBalancerResponse>>(
       [&](ClusterClient&, TableAdmin& admin, auto done) {
         admin.ProposePlan(request, std::move(done));
       });
@@ -117,21 +117,21 @@ absl::StatusOr<ProposeBalancerResponse> AdminClient::ProposePlan(
 
 absl::StatusOr<StartRecoveryResponse> AdminClient::StartRecovery(
     const StartRecoveryRequest& request) {
-  return runtime_->RunAndWait<absl::StatusOr<StartRecoveryResponse>>(
+  return threads_->RunAndWait<absl::StatusOr<StartRecoveryResponse>>(
       [&](ClusterClient&, TableAdmin& admin, auto done) {
         admin.StartRecovery(request, std::move(done));
       });
 }
 
 absl::StatusOr<ForgetServerResponse> AdminClient::ForgetServer(const ForgetServerRequest& request) {
-  return runtime_->RunAndWait<absl::StatusOr<ForgetServerResponse>>(
+  return threads_->RunAndWait<absl::StatusOr<ForgetServerResponse>>(
       [&](ClusterClient&, TableAdmin& admin, auto done) {
         admin.ForgetServer(request, std::move(done));
       });
 }
 
 absl::StatusOr<DddDiagnoseResponse> AdminClient::DiagnoseDead(const DddDiagnoseRequest& request) {
-  return runtime_->RunAndWait<absl::StatusOr<DddDiagnoseResponse>>(
+  return threads_->RunAndWait<absl::StatusOr<DddDiagnoseResponse>>(
       [&](ClusterClient&, TableAdmin& admin, auto done) {
         admin.DiagnoseDead(request, std::move(done));
       });
@@ -139,7 +139,7 @@ absl::StatusOr<DddDiagnoseResponse> AdminClient::DiagnoseDead(const DddDiagnoseR
 
 absl::StatusOr<StartManualCompactResponse> AdminClient::StartCompaction(
     const StartManualCompactRequest& request) {
-  return runtime_->RunAndWait<absl::StatusOr<StartManualCompactResponse>>(
+  return threads_->RunAndWait<absl::StatusOr<StartManualCompactResponse>>(
       [&](ClusterClient&, TableAdmin& admin, auto done) {
         admin.StartCompaction(request, std::move(done));
       });
@@ -147,7 +147,7 @@ absl::StatusOr<StartManualCompactResponse> AdminClient::StartCompaction(
 
 absl::StatusOr<QueryManualCompactResponse> AdminClient::QueryCompaction(
     const TableNameRequest& request) {
-  return runtime_->RunAndWait<absl::StatusOr<QueryManualCompactResponse>>(
+  return threads_->RunAndWait<absl::StatusOr<QueryManualCompactResponse>>(
       [&](ClusterClient&, TableAdmin& admin, auto done) {
         admin.QueryCompaction(request, std::move(done));
       });
@@ -155,7 +155,7 @@ absl::StatusOr<QueryManualCompactResponse> AdminClient::QueryCompaction(
 
 absl::StatusOr<std::string> AdminClient::AskServer(Endpoint server, const char* name,
                                                    std::string body) {
-  return runtime_->RunAndWait<absl::StatusOr<std::string>>(
+  return threads_->RunAndWait<absl::StatusOr<std::string>>(
       [&](ClusterClient&, TableAdmin& admin, auto done) {
         admin.AskServer(server, name, std::move(body), std::move(done));
       });

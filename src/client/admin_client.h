@@ -21,7 +21,7 @@
 
 namespace arion {
 
-class ClientRuntime;
+class ClientThreads;
 
 // Owns one client thread with its connections. Each method below is TableAdmin's of the same name.
 class AdminClient {
@@ -63,8 +63,8 @@ class AdminClient {
   absl::StatusOr<std::string> AskServer(Endpoint server, const char* name, std::string body);
 
  private:
-  explicit AdminClient(std::unique_ptr<ClientRuntime> runtime);
-  const std::unique_ptr<ClientRuntime> runtime_;
+  explicit AdminClient(std::unique_ptr<ClientThreads> threads);
+  const std::unique_ptr<ClientThreads> threads_;
 };
 
 }  // namespace arion

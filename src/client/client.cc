@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/status.h"
+#include "client/client_threads.h"
 #include "client/routed_table.h"
 
 namespace arion {
@@ -14,20 +15,19 @@ constexpr int kThreadsMax = 64;
 
 class RoutedClient : public Client {
  public:
-  explicit RoutedClient(std::shared_ptr<ClientRuntime> runtime) : runtime_(std::move(runtime)) {}
-  ~RoutedClient() override { runtime_->Stop(); }
+  RoutedClient(const ClusterClientOptions& options, int threads) : threads_(options, threads) {}
 
   absl::StatusOr<std::shared_ptr<Table>> OpenTable(std::string_view name) override {
     const std::string text(name);
     RETURN_IF_ERROR(
-        runtime_->RunAndWait<absl::Status>([&](ClusterClient& client, TableAdmin&, auto done) {
+        threads_.RunAndWait<absl::Status>([&](ClusterClient& client, TableAdmin&, auto done) {
           client.OpenTable(text, std::move(done));
         }));
-    return std::make_shared<Table>(std::make_shared<RoutedTable>(runtime_, text));
+    return std::make_shared<Table>(std::make_shared<RoutedTable>(threads_.runtime(), text));
   }
 
  private:
-  const std::shared_ptr<ClientRuntime> runtime_;
+  ClientThreads threads_;
 };
 
 }  // namespace
@@ -37,7 +37,7 @@ absl::StatusOr<std::unique_ptr<Client>> Client::Create(ClientOptions options) {
     return absl::InvalidArgumentError("the timeout must be above zero");
   }
   ASSIGN_OR_RETURN(std::vector<Endpoint> meta_servers,
-                   ClientRuntime::ParseEndpoints(options.meta_servers));
+                   ClientThreads::ParseEndpoints(options.meta_servers));
   if (options.threads < 1 || options.threads > kThreadsMax) {
     return absl::InvalidArgumentError(
         absl::StrCat("threads is ", options.threads, "; 1 to ", kThreadsMax));
@@ -45,7 +45,7 @@ absl::StatusOr<std::unique_ptr<Client>> Client::Create(ClientOptions options) {
   const ClusterClientOptions core{.meta_servers = std::move(meta_servers),
                                   .timeout = options.timeout,
                                   .write_retries = options.write_retries};
-  return std::make_unique<RoutedClient>(std::make_shared<ClientRuntime>(core, options.threads));
+  return std::make_unique<RoutedClient>(core, options.threads);
 }
 
 }  // namespace client_v1

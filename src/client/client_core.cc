@@ -5,24 +5,26 @@
 
 namespace arion {
 
-ClientCore::ClientCore(const ClusterClientOptions& options)
-    : environment_(
-          std::make_unique<PosixEnvironment>(PosixEnvironmentOptions{.event_loop_threads = 1})),
-      transport_(std::make_unique<AsioTransport>(&environment_->loops(), AsioTransportOptions())),
-      strand_(environment_->NewStrand("client")),
-      client_(ClusterClient::Create(*environment_, *transport_, strand_, options)),
-      admin_(std::make_shared<TableAdmin>(*environment_, *transport_, strand_,
+ClientCore::ClientCore(Environment& environment, Transport& transport, StrandPtr strand,
+                       const ClusterClientOptions& options, std::function<bool()> runs_here)
+    : runs_here_(std::move(runs_here)),
+      strand_(std::move(strand)),
+      client_(ClusterClient::Create(environment, transport, strand_, options)),
+      admin_(std::make_shared<TableAdmin>(environment, transport, strand_,
                                           MetaCallerOptions{.meta_servers = options.meta_servers,
                                                             .admin_token = options.admin_token},
-                                          options.timeout)) {
-  environment_->loops().RunOnEach([this](int) { thread_ = std::this_thread::get_id(); });
+                                          options.timeout)) {}
+
+ClientCore::~ClientCore() {
+  Close();
+  Drop();
 }
 
 void ClientCore::Run(Work work) {
-  // A callback of this core: no hop, and no lock that Stop could hold.
+  // A callback of this core: no hop, and no lock that Close could hold.
   if (IsMine()) return work(*client_, *admin_);
   const MutexLock lock(mutex_);
-  if (is_stopping_) return;  // it is dropped behind the lock: that may call back
+  if (is_closed_) return;  // it is dropped behind the lock: that may call back
   strand_->Post([client = client_.get(), admin = admin_.get(), work = std::move(work)]() mutable {
     work(*client, *admin);
   });
@@ -31,25 +33,21 @@ void ClientCore::Run(Work work) {
 void ClientCore::Start(const std::string& table, ClusterClient::OperationPtr operation) {
   if (IsMine()) return client_->Start(table, std::move(operation));
   const MutexLock lock(mutex_);
-  if (is_stopping_) return;
+  if (is_closed_) return;
   client_->StartLater(table, std::move(operation));
 }
 
-void ClientCore::Stop() {
-  {
-    const MutexLock lock(mutex_);
-    if (std::exchange(is_stopping_, true)) return;
-  }
-  // First nothing may come in any more, then nothing runs any more.
-  transport_->Stop();
-  environment_->StopLoops();
-  is_stopped_ = true;
+bool ClientCore::Close() {
+  const MutexLock lock(mutex_);
+  return !std::exchange(is_closed_, true);
+}
+
+void ClientCore::Drop() {
+  if (is_dropped_.exchange(true)) return;
   // What they hold is dropped, which calls back. The strand's timers go last with its loop.
   strand_.reset();
   admin_.reset();
   client_.reset();
-  transport_.reset();
-  environment_.reset();
 }
 
 }  // namespace arion

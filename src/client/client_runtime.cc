@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/client_runtime.h"
 
-#include <algorithm>
 #include <atomic>
-
-#include "base/status.h"
 
 namespace arion {
 namespace {
@@ -18,25 +15,6 @@ size_t NumberOfThisThread() {
 
 }  // namespace
 
-absl::StatusOr<std::vector<Endpoint>> ClientRuntime::ParseEndpoints(
-    const std::vector<std::string>& texts) {
-  std::vector<Endpoint> endpoints;
-  for (const std::string& text : texts) {
-    std::optional<Endpoint> endpoint = Endpoint::Parse(text);
-    if (!endpoint.has_value()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("meta server \"", text, "\" is not IPv4:port, as in 127.0.0.1:34601"));
-    }
-    endpoints.push_back(*endpoint);
-  }
-  if (endpoints.empty()) return absl::InvalidArgumentError("no meta server given");
-  return endpoints;
-}
-
-ClientRuntime::ClientRuntime(const ClusterClientOptions& options, int threads) {
-  for (int i = 0; i < threads; ++i) cores_.push_back(std::make_unique<ClientCore>(options));
-}
-
 ClientCore& ClientRuntime::NearestCore() {
   for (const auto& core : cores_) {
     if (core->IsMine()) return *core;
@@ -48,10 +26,6 @@ const std::string& ClientRuntime::Keep(std::string_view text) {
   const MutexLock lock(mutex_);
   // A set's strings do not move when others come.
   return *kept_.emplace(text).first;
-}
-
-void ClientRuntime::Stop() {
-  for (const auto& core : cores_) core->Stop();
 }
 
 }  // namespace arion

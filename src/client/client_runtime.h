@@ -1,17 +1,16 @@
-// ClientRuntime: a client's cores, and which of them takes an operation. RoutedTable and
-// AdminClient wrap it.
+// ClientRuntime: a client's cores, and which of them takes an operation. RoutedTable works over it,
+// whoever runs the cores.
 //
-// Threads   Thread-safe, but for Stop: not on a callback's thread.
-// Lifetime  RoutedTables share it, so it may outlive the Client, which stops it.
+// Threads   Thread-safe.
+// Lifetime  RoutedTables share it, so it may outlive whoever runs the cores. By then they are
+//           dropped (client/client_core.h), and what is asked ends at once.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <absl/functional/any_invocable.h>
 #include <absl/status/status.h>
-#include <absl/status/statusor.h>
 
 #include <functional>
-#include <future>
 #include <memory>
 #include <set>
 #include <string>
@@ -22,36 +21,31 @@
 
 #include "base/mutex.h"
 #include "client/client_core.h"
-#include "posix/posix_clock.h"
+#include "env/clock.h"
 
 namespace arion {
 
-// Makes `threads` cores and spreads the callers' threads over them. A core is a ClusterClient with
-// a thread of its own (client/client_core.h).
+// Spreads the callers' threads over the cores.
 //
 //   ClientCore& core = runtime->NearestCore();
 //   core.Run([](ClusterClient& client, TableAdmin& admin) { ... });
 class ClientRuntime {
  public:
-  // Reads "IPv4:port" texts. InvalidArgument: one of them is not an address, or there is none.
-  static absl::StatusOr<std::vector<Endpoint>> ParseEndpoints(
-      const std::vector<std::string>& texts);
-
-  // Starts the cores. threads >= 1.
-  ClientRuntime(const ClusterClientOptions& options, int threads);
-  ~ClientRuntime() { Stop(); }
+  // `cores`: at least one. `clock` outlives it.
+  ClientRuntime(const Clock& clock, std::vector<std::unique_ptr<ClientCore>> cores)
+      : clock_(clock), cores_(std::move(cores)) {}
 
   // The core an operation of the calling thread goes to. On a callback's thread: the core it
   // belongs to. On any other thread: always the same core, chosen round robin as threads first
   // appear.
   ClientCore& NearestCore();
+  // All of them, for whoever runs them.
+  const std::vector<std::unique_ptr<ClientCore>>& cores() const { return cores_; }
   // The wall clock that expiry times count by. Valid as long as this.
   const Clock& clock() const { return clock_; }
   // A copy of `text` that lives as long as this. The same text yields the same string. Names of
   // tables are kept, so that an operation can refer to its table without a copy.
   const std::string& Keep(std::string_view text);
-  // Joins the threads, then drops everything under way. Work handed in later is dropped too.
-  void Stop();
 
   // The outcome of an operation that was dropped.
   static absl::Status Closed() {
@@ -88,28 +82,10 @@ class ClientRuntime {
     size_t count_;
   };
 
-  // Starts `start` on a core and waits for its callback. `start` runs on the core's thread, and its
-  // operation's timeout bounds the wait. FailedPrecondition on a callback's thread: waiting there
-  // would stop the core that is to answer. Closed() when the client stops meanwhile.
-  template <class T>
-  T RunAndWait(
-      std::function<void(ClusterClient&, TableAdmin&, absl::AnyInvocable<void(T)>)> start) {
-    ClientCore& core = NearestCore();
-    if (core.IsMine()) return absl::FailedPreconditionError("a callback must not wait");
-    auto promise = std::make_shared<std::promise<T>>();
-    std::future<T> future = promise->get_future();
-    Once<T> done([promise](T value) { promise->set_value(std::move(value)); });
-    core.Run([start = std::move(start), done = std::move(done)](ClusterClient& client,
-                                                                TableAdmin& admin) mutable {
-      start(client, admin, std::move(done));
-    });
-    return future.get();
-  }
-
  private:
-  const PosixClock clock_;
+  const Clock& clock_;
   // Fixed at construction, so that NearestCore needs no lock.
-  std::vector<std::unique_ptr<ClientCore>> cores_;
+  const std::vector<std::unique_ptr<ClientCore>> cores_;
   Mutex mutex_;
   // Guarded by mutex_. A set, because its strings stay where they are.
   std::set<std::string, std::less<>> kept_ ABSL_GUARDED_BY(mutex_);
