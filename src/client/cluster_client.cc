@@ -6,8 +6,6 @@
 #include <utility>
 
 #include "base/log.h"
-#include "base/mutation.h"
-#include "base/raw_key.h"
 #include "base/status.h"
 #include "messages/client_messages.h"
 
@@ -95,35 +93,6 @@ void ClusterClient::LearnPartitionCount(const std::string& table, const AskOptio
       });
 }
 
-void ClusterClient::Put(const std::string& table, std::string_view hash_key,
-                        std::string_view sort_key, std::string_view value, int32_t ttl_seconds,
-                        StatusCallback done) {
-  // Refusals are posted, not called: callbacks are never run inline.
-  if (hash_key.size() > kHashKeyBytesMax || ttl_seconds < 0) {
-    return strand_->Post([done = std::move(done)]() mutable {
-      done(absl::InvalidArgumentError("hash key over 65534 bytes, or a TTL below zero"));
-    });
-  }
-  UpdateRequest request{.key = JoinRawKey(hash_key, sort_key), .value = value};
-  if (ttl_seconds > 0) {
-    request.expire_ts_seconds =
-        static_cast<int32_t>(ExpiryNow(environment_.clock()) + static_cast<uint32_t>(ttl_seconds));
-  }
-  Ask(table, QuestionOf(request), {},
-      [done = std::move(done)](auto body) mutable { done(PutAnswer(body)); });
-}
-
-void ClusterClient::Ask(const std::string& table, const char* name, std::string body,
-                        uint64_t partition_hash, BodyCallback done) {
-  const std::optional<WriteCode> write = FindWriteCode(name);
-  const bool is_decided = write == WriteCode::kIncr || write == WriteCode::kCheckAndSet ||
-                          write == WriteCode::kCheckAndMutate;
-  const auto kind = is_decided ? Question::Kind::kDecidedWrite
-                    : write    ? Question::Kind::kWrite
-                               : Question::Kind::kRead;
-  Ask(table, Question{name, kind, partition_hash, std::move(body)}, {}, std::move(done));
-}
-
 void ClusterClient::Tell(const std::string& table, const char* name, std::string body,
                          uint64_t partition_hash) {
   CHECK_ON_STRAND(strand_);
@@ -141,35 +110,6 @@ void ClusterClient::Tell(const std::string& table, const char* name, std::string
 int32_t ClusterClient::PartitionCount(const std::string& table) {
   const TableRouter& router = TableNamed(table).router;
   return router.IsKnown() ? router.partition_count() : 0;
-}
-
-void ClusterClient::AskOfKey(const std::string& table, Question (*ask)(std::string raw_key),
-                             std::string_view hash_key, std::string_view sort_key,
-                             BodyCallback done) {
-  if (hash_key.size() > kHashKeyBytesMax) {
-    return strand_->Post([done = std::move(done)]() mutable {
-      done(absl::InvalidArgumentError("hash key over 65534 bytes"));
-    });
-  }
-  Ask(table, ask(JoinRawKey(hash_key, sort_key)), {}, std::move(done));
-}
-
-void ClusterClient::Remove(const std::string& table, std::string_view hash_key,
-                           std::string_view sort_key, StatusCallback done) {
-  AskOfKey(table, RemoveQuestion, hash_key, sort_key,
-           [done = std::move(done)](auto body) mutable { done(PutAnswer(body)); });
-}
-
-void ClusterClient::Get(const std::string& table, std::string_view hash_key,
-                        std::string_view sort_key, ValueCallback done) {
-  AskOfKey(table, GetQuestion, hash_key, sort_key,
-           [done = std::move(done)](auto body) mutable { done(GetAnswer(body)); });
-}
-
-void ClusterClient::Ttl(const std::string& table, std::string_view hash_key,
-                        std::string_view sort_key, TtlCallback done) {
-  AskOfKey(table, TtlQuestion, hash_key, sort_key,
-           [done = std::move(done)](auto body) mutable { done(TtlAnswer(body)); });
 }
 
 ClusterClient::Table& ClusterClient::TableNamed(const std::string& name) {

@@ -1,11 +1,11 @@
-// ClusterClient: the client's core. It routes operations to primaries, follows them when they move,
-// and retries. The simulator uses it as it is; users have it behind include/arion/client.h.
+// ClusterClient: the caller of data requests. It routes questions to primaries, follows them when
+// they move, and retries. What the questions are and what the answers say is not its concern
+// (client/question.h); RoutedTable asks them for users and for the simulator alike.
 //
-// Shapes    Keys and values are any bytes; hash key <= 65534 bytes; ttl_seconds 0 = never expires.
-// Errors    Of a write: OK; DeadlineExceeded = undecided; anything else = refused. Of a read:
-//           NotFound: no such record; DeadlineExceeded: no answer. Both: NotFound also for a table
-//           that does not exist; InvalidArgument, ResourceExhausted, PermissionDenied, Unavailable
-//           as in include/arion/table.h.
+// Errors    Of a write: a body; DeadlineExceeded = undecided; anything else = refused. Of a read: a
+//           body; DeadlineExceeded: no answer. Both: NotFound: the table does not exist;
+//           InvalidArgument, ResourceExhausted, PermissionDenied, Unavailable as in
+//           include/arion/table.h.
 // Threads   Strand-bound: call on the strand given; callbacks come back on it, each once, never
 //           inline, unless this is destroyed first.
 // Promises  cluster_client/K3  A write whose status is neither OK nor DeadlineExceeded has not
@@ -29,7 +29,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "client/meta_caller.h"
@@ -80,9 +79,6 @@ class ClusterClient : public std::enable_shared_from_this<ClusterClient> {
  public:
   // Called once with the outcome.
   using StatusCallback = absl::AnyInvocable<void(absl::Status)>;
-  using ValueCallback = absl::AnyInvocable<void(absl::StatusOr<std::string>)>;
-  // Seconds; -1: the record never expires.
-  using TtlCallback = absl::AnyInvocable<void(absl::StatusOr<int32_t>)>;
   // The answer's body, or why there is none.
   using BodyCallback = absl::AnyInvocable<void(absl::StatusOr<std::string>)>;
 
@@ -94,27 +90,12 @@ class ClusterClient : public std::enable_shared_from_this<ClusterClient> {
   // Asks a meta server for the table's partitions, even if they are known. NotFound: there is no
   // such table.
   void OpenTable(const std::string& table, StatusCallback done);
-  // Typed operations on one record. InvalidArgument: the hash key is over 65534 bytes, or the TTL
-  // is below zero; nothing was sent. `table` is the table's name.
-  void Put(const std::string& table, std::string_view hash_key, std::string_view sort_key,
-           std::string_view value, int32_t ttl_seconds, StatusCallback done);
-  void Remove(const std::string& table, std::string_view hash_key, std::string_view sort_key,
-              StatusCallback done);
-  void Get(const std::string& table, std::string_view hash_key, std::string_view sort_key,
-           ValueCallback done);
-  void Ttl(const std::string& table, std::string_view hash_key, std::string_view sort_key,
-           TtlCallback done);
-
   // Any data request. A request that the server decides from what it holds (INCR, CHECK_AND_SET,
   // CHECK_AND_MUTATE) is never sent again once it may have happened, whatever the options say.
   void Ask(const std::string& table, Question question, const AskOptions& options,
            BodyCallback done) {
     Start(table, Prepare(std::move(question), options, std::move(done)));
   }
-  // The same for a body that is encoded already. `name` is the RPC code; it says whether this is a
-  // read.
-  void Ask(const std::string& table, const char* name, std::string body, uint64_t partition_hash,
-           BodyCallback done);
   // Ask in two steps, so that another thread can do the first. Prepare may be called on any thread;
   // Start on the strand. StartLater may be called on any thread and posts Start; `table` then lives
   // until the operation has started.
@@ -150,8 +131,6 @@ class ClusterClient : public std::enable_shared_from_this<ClusterClient> {
 
   // Makes the table's entry where there is none yet. It stays where it is.
   Table& TableNamed(const std::string& name);
-  void AskOfKey(const std::string& table, Question (*ask)(std::string raw_key),
-                std::string_view hash_key, std::string_view sort_key, BodyCallback done);
   // The steps of an operation. Each may end it.
   void Advance(const OperationPtr& operation);
   void Send(const OperationPtr& operation, TableRouter::Route route);

@@ -7,11 +7,7 @@
 #include <memory>
 #include <utility>
 
-#include "base/crc.h"
-#include "base/raw_key.h"
-#include "base/status.h"
 #include "env/clock.h"
-#include "rpc/thrift_codec.h"
 
 namespace arion::sim {
 namespace {
@@ -46,57 +42,15 @@ Kind DrawKind(SimRandom& random) {
   return Kind::kGet;
 }
 
-std::vector<Mutate> Mutates(const DataOperation& operation) {
-  std::vector<Mutate> list;
-  for (const DataOperation::Write& write : operation.writes) {
-    Mutate& m = list.emplace_back();
-    m.operation = write.value ? Mutate::kPut : Mutate::kDelete;
-    m.sort_key = write.sort_key;
-    m.value = write.value.value_or("");
-    m.set_expire_ts_seconds = write.expire_ts;
-  }
-  return list;
+// What is left until `expire_ts`, which the client makes the same expiry time of again: no time passes
+// between.
+absl::Duration TtlOf(int32_t expire_ts, const Clock& clock) {
+  if (expire_ts == 0) return absl::InfiniteDuration();
+  return absl::Seconds(expire_ts - static_cast<int64_t>(ExpiryNow(clock)));
 }
 
-void TakeRows(const std::vector<KeyValue>& kvs, DataOperation* operation) {
-  for (const KeyValue& kv : kvs) operation->rows.emplace_back(kv.key.bytes, kv.value.bytes);
-}
-
-void TakeCheck(const CheckResponse& response, DataOperation* operation) {
-  if (response.error != 0) operation->verdict = Verdict::kCheckFailed;
-  operation->told_value = response.check_value_returned;
-  if (response.check_value_exist) operation->value = response.check_value.bytes;
-}
-
-void AskForBatch(ClusterClient& client, const std::string& table, const DataOperation& operation,
-                 Answered<BatchGetResponse> done) {
-  BatchGetRequest request;
-  for (const std::string& sort_key : operation.sort_keys)
-    request.keys.push_back({operation.hash_key, sort_key});
-  client.Ask(table, kRpcBatchGet, EncodeWrapped(request),
-             PartitionHash(JoinRawKey(operation.hash_key, "")),
-             [done = std::move(done)](absl::StatusOr<std::string> body) mutable {
-               if (!body.ok()) return done(body.status());
-               auto response = DecodeWrapped<BatchGetResponse>(*body);
-               if (response.ok() && response->error != 0)
-                 return done(absl::InternalError("storage"));
-               done(std::move(response));
-             });
-}
-
-// Its records under their sort keys.
-void ScanHashKey(ClusterClient& client, const std::string& table, const std::string& hash_key,
-                 Answered<std::vector<KeyValue>> done) {
-  GetScannerRequest request;
-  request.start_key = JoinRawKey(hash_key, "");
-  request.stop_key = EndOfPrefix(request.start_key);
-  request.start_inclusive = true;
-  auto scan = TableScan::OfHashKey(client.shared_from_this(), table, request);
-  scan->Next([scan, done = std::move(done)](auto kvs) mutable {
-    if (kvs.ok())
-      for (KeyValue& kv : *kvs) kv.key.bytes = SplitRawKey(kv.key)->sort_key;
-    done(std::move(kvs));
-  });
+void TakeRows(std::vector<Row> rows, DataOperation* operation) {
+  for (Row& row : rows) operation->rows.emplace_back(std::move(row.sort_key), std::move(row.value));
 }
 
 }  // namespace
@@ -211,7 +165,7 @@ DataOperation DataWorkload::Draw(const Clock& clock) {
   return operation;
 }
 
-void DataWorkload::Operate(ClusterClient& client, const Clock& clock, Done done) {
+void DataWorkload::Operate(SimClient& client, Done done) {
   SimRandom& random = world_.random();
   if (random.Percent(4)) {  // one that was replaced may have been lost since
     const HashKey& old = hash_keys_[random.Below(hash_keys_.size())];
@@ -222,7 +176,7 @@ void DataWorkload::Operate(ClusterClient& client, const Clock& clock, Done done)
   }
   const size_t index = Pick();
   HashKey& key = hash_keys_[index];
-  DataOperation operation = Draw(clock);
+  DataOperation operation = Draw(client.clock());
   operation.hash_key = key.name;
   if (operation.IsRead()) return Send(client, key.table, std::move(operation), std::move(done));
   ++key.writes_under_way;
@@ -233,7 +187,7 @@ void DataWorkload::Operate(ClusterClient& client, const Clock& clock, Done done)
        });
 }
 
-void DataWorkload::ReadAll(ClusterClient& client, Done done) {
+void DataWorkload::ReadAll(SimClient& client, Done done) {
   struct Tally {
     size_t left = 0;
     bool all_answered = true;
@@ -282,7 +236,7 @@ bool DataWorkload::EndRead(size_t index, const absl::Status& status) {
   return status.ok();
 }
 
-void DataWorkload::Send(ClusterClient& client, const std::string& table, DataOperation operation,
+void DataWorkload::Send(SimClient& client, const std::string& table, DataOperation operation,
                         Done done) {
   const bool is_read = operation.IsRead();
   const size_t index = history_.Invoke(std::move(operation), world_.now());
@@ -293,148 +247,158 @@ void DataWorkload::Send(ClusterClient& client, const std::string& table, DataOpe
   }
 }
 
-void DataWorkload::SendWrite(ClusterClient& client, const std::string& table, size_t index,
-                             Done done) {
+void DataWorkload::SendWrite(SimClient& client, const std::string& table, size_t index, Done done) {
   const DataOperation& o = history_[index];
-  auto end = [this, index, done = std::move(done)](const absl::Status& status) mutable {
-    done(EndWrite(index, status));
-  };
+  AsyncTable& to = client.table(table);
+  Callback<absl::Status> end =
+      client.Heard([this, index, done = std::move(done)](const absl::Status& status) mutable {
+        done(EndWrite(index, status));
+      });
   switch (o.kind) {
-    case Kind::kPut: {
-      UpdateRequest request;
-      request.key = JoinRawKey(o.hash_key, o.writes[0].sort_key);
-      request.value = *o.writes[0].value;
-      request.expire_ts_seconds = o.writes[0].expire_ts;
-      return client.Ask(table, kRpcPut, EncodeWrapped(request), PartitionHash(request.key),
-                        [end = std::move(end)](absl::StatusOr<std::string> body) mutable {
-                          if (!body.ok()) return end(body.status());
-                          auto response = DecodeWrapped<UpdateResponse>(*body);
-                          end(response.ok() && response->error == 0
-                                  ? absl::OkStatus()
-                                  : absl::DeadlineExceededError("an error in the answer"));
-                        });
-    }
+    case Kind::kPut:
+      return to.Put(o.hash_key, o.writes[0].sort_key, *o.writes[0].value,
+                    {.ttl = TtlOf(o.writes[0].expire_ts, client.clock())}, std::move(end));
     case Kind::kRemove:
-      return client.Remove(table, o.hash_key, o.writes[0].sort_key, std::move(end));
+      return to.Remove(o.hash_key, o.writes[0].sort_key, {}, std::move(end));
     case Kind::kMultiPut: {
-      MultiPutRequest request;
-      request.hash_key = o.hash_key;
-      request.expire_ts_seconds = o.writes[0].expire_ts;
-      for (const auto& write : o.writes)
-        request.kvs.push_back({write.sort_key, *write.value, std::nullopt});
-      return MultiPut(client, table, request, std::move(end));
+      std::vector<SortKeyValue> values;
+      for (const auto& write : o.writes) values.push_back({write.sort_key, *write.value});
+      return to.MultiPut(o.hash_key, values, {.ttl = TtlOf(o.writes[0].expire_ts, client.clock())},
+                         std::move(end));
     }
     case Kind::kMultiRemove: {
-      MultiRemoveRequest request;
-      request.hash_key = o.hash_key;
-      for (const auto& write : o.writes) request.sort_keys.emplace_back(write.sort_key);
-      return MultiRemove(client, table, request, std::move(end));
+      std::vector<std::string_view> sort_keys;
+      for (const auto& write : o.writes) sort_keys.push_back(write.sort_key);
+      return to.MultiRemove(o.hash_key, sort_keys, {}, std::move(end));
     }
-    case Kind::kIncr: {
-      IncrRequest request;
-      request.key = JoinRawKey(o.hash_key, o.sort_key);
-      request.increment = o.amount;
-      request.expire_ts_seconds = o.expire_ts;
-      return Incr(client, table, request,
-                  [this, index, end = std::move(end)](absl::StatusOr<int64_t> value) mutable {
-                    if (value.ok()) history_[index].number = *value;
-                    end(value.status());
-                  });
-    }
+    case Kind::kIncr:
+      return SendIncr(client, table, index, std::move(end));
     default:
-      return SendCheck(client, table, index,
-                       [this, index, end = std::move(end)](auto response) mutable {
-                         if (response.ok()) TakeCheck(*response, &history_[index]);
-                         end(response.status());
-                       });
+      return SendCheck(client, table, index, std::move(end));
   }
 }
 
-void DataWorkload::SendCheck(ClusterClient& client, const std::string& table, size_t index,
-                             Answered<CheckResponse> done) {
+void DataWorkload::SendIncr(SimClient& client, const std::string& table, size_t index,
+                            Callback<absl::Status> done) {
   const DataOperation& o = history_[index];
-  const auto fill = [&o](auto* request) {
-    request->hash_key = o.hash_key;
-    request->check_sort_key = o.sort_key;
-    request->check_type = static_cast<int32_t>(o.check);
-    request->check_operand = o.operand;
-    request->return_check_value = o.told_value;
-  };
+  IncrOptions options;
+  if (o.expire_ts < 0) options.ttl = absl::InfiniteDuration();
+  if (o.expire_ts > 0) options.ttl = TtlOf(o.expire_ts, client.clock());
+  client.table(table).Incr(
+      o.hash_key, o.sort_key, o.amount, options,
+      client.Heard([this, index, done = std::move(done)](absl::StatusOr<int64_t> value) mutable {
+        if (value.ok()) history_[index].number = *value;
+        done(value.status());
+      }));
+}
+
+void DataWorkload::SendCheck(SimClient& client, const std::string& table, size_t index,
+                             Callback<absl::Status> done) {
+  const DataOperation& o = history_[index];
+  AsyncTable& to = client.table(table);
+  const Check check{static_cast<Check::Type>(o.check), o.operand};
+  const CheckedValue value = o.told_value ? CheckedValue::kReturn : CheckedValue::kOmit;
+  auto end = client.Heard(
+      [this, index, done = std::move(done)](absl::StatusOr<CheckOutcome> outcome) mutable {
+        if (outcome.ok() && !outcome->is_passed) history_[index].verdict = Verdict::kCheckFailed;
+        if (outcome.ok()) history_[index].value = std::move(outcome->value);
+        done(outcome.status());
+      });
   if (o.kind == Kind::kCheckAndMutate) {
-    CheckAndMutateRequest request;
-    fill(&request);
-    request.mutate_list = Mutates(o);
-    return CheckAndMutate(client, table, request, std::move(done));
+    CheckedMutations request{.hash_key = o.hash_key,
+                             .check_sort_key = o.sort_key,
+                             .check = check,
+                             .checked_value = value};
+    for (const DataOperation::Write& write : o.writes)
+      request.mutations.push_back(write.value
+                                      ? SortKeyMutation::Put(write.sort_key, *write.value,
+                                                             TtlOf(write.expire_ts, client.clock()))
+                                      : SortKeyMutation::Remove(write.sort_key));
+    return to.CheckAndMutate(request, std::move(end));
   }
-  CheckAndSetRequest request;
-  fill(&request);
-  request.set_diff_sort_key = o.writes[0].sort_key != o.sort_key;
-  request.set_sort_key = o.writes[0].sort_key;
-  request.set_value = *o.writes[0].value;
-  request.set_expire_ts_seconds = o.writes[0].expire_ts;
-  CheckAndSet(client, table, request, std::move(done));
+  CheckedSet request{.hash_key = o.hash_key,
+                     .check_sort_key = o.sort_key,
+                     .check = check,
+                     .set_value = *o.writes[0].value,
+                     .ttl = TtlOf(o.writes[0].expire_ts, client.clock()),
+                     .checked_value = value};
+  if (o.writes[0].sort_key != o.sort_key) request.set_sort_key = o.writes[0].sort_key;
+  to.CheckAndSet(request, std::move(end));
 }
 
-void DataWorkload::SendRead(ClusterClient& client, const std::string& table, size_t index,
-                            Done done) {
+// Its first batch, which holds all there is under a hash key of this workload.
+void DataWorkload::SendScan(SimClient& client, const std::string& table, size_t index,
+                            Callback<absl::Status> done) {
+  std::shared_ptr<AsyncScan> scan = client.table(table).Scan(history_[index].hash_key, {});
+  AsyncScan& asked = *scan;
+  asked.Next(client.Heard([this, index, scan = std::move(scan),
+                           done = std::move(done)](absl::StatusOr<std::vector<Row>> rows) mutable {
+    if (rows.ok()) TakeRows(*std::move(rows), &history_[index]);
+    done(rows.status());
+  }));
+}
+
+void DataWorkload::SendRead(SimClient& client, const std::string& table, size_t index, Done done) {
   const DataOperation& o = history_[index];
-  auto end = [this, index, done = std::move(done)](const absl::Status& status) mutable {
-    done(EndRead(index, status));
-  };
+  AsyncTable& from = client.table(table);
+  Callback<absl::Status> end =
+      client.Heard([this, index, done = std::move(done)](const absl::Status& status) mutable {
+        done(EndRead(index, status));
+      });
   switch (o.kind) {
     case Kind::kGet:
-      client.Get(table, o.hash_key, o.sort_key,
-                 [this, index, end = std::move(end)](absl::StatusOr<std::string> value) mutable {
-                   if (absl::IsNotFound(value.status())) return end(absl::OkStatus());
-                   if (value.ok()) history_[index].value = *std::move(value);
-                   end(value.status());
-                 });
-      return;
+      return from.Get(
+          o.hash_key, o.sort_key, {},
+          client.Heard([this, index, end = std::move(end)](absl::StatusOr<std::string> v) mutable {
+            if (absl::IsNotFound(v.status())) return end(absl::OkStatus());
+            if (v.ok()) history_[index].value = *std::move(v);
+            end(v.status());
+          }));
     case Kind::kTtl:
-      client.Ttl(table, o.hash_key, o.sort_key,
-                 [this, index, end = std::move(end)](absl::StatusOr<int32_t> ttl) mutable {
-                   if (absl::IsNotFound(ttl.status())) {
-                     history_[index].verdict = Verdict::kCheckFailed;
-                     return end(absl::OkStatus());
-                   }
-                   if (ttl.ok()) history_[index].number = *ttl;
-                   end(ttl.status());
-                 });
-      return;
-    case Kind::kMultiGet: {
-      MultiGetRequest request;
-      request.hash_key = o.hash_key;
-      request.start_inclusive = true;
-      request.max_kv_count = o.rows_max;
-      return MultiGet(client, table, request,
-                      [this, index, end = std::move(end)](auto response) mutable {
-                        if (!response.ok()) return end(response.status());
-                        TakeRows(response->kvs, &history_[index]);
-                        history_[index].is_incomplete = response->error != 0;
-                        end(absl::OkStatus());
-                      });
+      return from.Ttl(o.hash_key, o.sort_key, {},
+                      client.Heard([this, index, end = std::move(end)](
+                                       absl::StatusOr<absl::Duration> t) mutable {
+                        if (absl::IsNotFound(t.status())) {
+                          history_[index].verdict = Verdict::kCheckFailed;
+                          return end(absl::OkStatus());
+                        }
+                        if (t.ok())
+                          history_[index].number =
+                              *t == absl::InfiniteDuration() ? -1 : absl::ToInt64Seconds(*t);
+                        end(t.status());
+                      }));
+    case Kind::kMultiGet:
+      return from.MultiGet(o.hash_key, {.count_max = o.rows_max},
+                           client.Heard([this, index, end = std::move(end)](
+                                            absl::StatusOr<MultiGetResult> r) mutable {
+                             if (!r.ok()) return end(r.status());
+                             TakeRows(std::move(r->rows), &history_[index]);
+                             history_[index].is_incomplete = !r->is_complete;
+                             end(absl::OkStatus());
+                           }));
+    case Kind::kBatchGet: {
+      std::vector<Key> keys;
+      for (const std::string& sort_key : o.sort_keys) keys.push_back({o.hash_key, sort_key});
+      return from.BatchGet(
+          keys, {}, client.Heard([this, index, end = std::move(end)](auto values) mutable {
+            DataOperation& operation = history_[index];
+            for (size_t i = 0; i < values.size(); ++i) {
+              if (absl::IsNotFound(values[i].status())) continue;
+              if (!values[i].ok()) return end(values[i].status());
+              operation.rows.emplace_back(operation.sort_keys[i], *std::move(values[i]));
+            }
+            end(absl::OkStatus());
+          }));
     }
-    case Kind::kBatchGet:
-      return AskForBatch(client, table, o,
-                         [this, index, end = std::move(end)](auto response) mutable {
-                           if (!response.ok()) return end(response.status());
-                           for (const FullData& one : response->data)
-                             history_[index].rows.emplace_back(one.sort_key.bytes, one.value.bytes);
-                           end(absl::OkStatus());
-                         });
     case Kind::kScan:
-      return ScanHashKey(client, table, o.hash_key,
-                         [this, index, end = std::move(end)](auto kvs) mutable {
-                           if (!kvs.ok()) return end(kvs.status());
-                           TakeRows(*kvs, &history_[index]);
-                           end(absl::OkStatus());
-                         });
+      return SendScan(client, table, index, std::move(end));
     default:
-      return CountSortKeys(client, table, o.hash_key,
-                           [this, index, end = std::move(end)](auto count) mutable {
-                             if (count.ok()) history_[index].number = *count;
-                             end(count.status());
-                           });
+      return from.SortKeyCount(
+          o.hash_key, {},
+          client.Heard([this, index, end = std::move(end)](absl::StatusOr<int64_t> count) mutable {
+            if (count.ok()) history_[index].number = *count;
+            end(count.status());
+          }));
   }
 }
 

@@ -11,10 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "client/cluster_client.h"
-#include "client/table_operations.h"
 #include "sim/sim_world.h"
 #include "sim_checkers/data_history.h"
+#include "sim_workloads/sim_client.h"
 
 namespace arion::sim {
 
@@ -30,10 +29,9 @@ class DataWorkload {
   DataWorkload(SimWorld& world, DataHistory& history, DataWorkloadOptions options);
 
   using Done = absl::AnyInvocable<void(bool answered)>;
-  // On the client's strand. `clock` is the client's.
-  void Operate(ClusterClient& client, const Clock& clock, Done done);
+  void Operate(SimClient& client, Done done);
   // Every record of every hash key there ever was; `done` gets false if any read failed.
-  void ReadAll(ClusterClient& client, Done done);
+  void ReadAll(SimClient& client, Done done);
   // Of every hash key so far, with the table it is in.
   struct HashKey {
     std::string name;
@@ -52,11 +50,15 @@ class DataWorkload {
   int32_t DrawExpiry(const Clock& clock);
   DataOperation Draw(const Clock& clock);
   void DrawCheck(DataOperation* operation);
-  void Send(ClusterClient& client, const std::string& table, DataOperation operation, Done done);
-  void SendWrite(ClusterClient& client, const std::string& table, size_t index, Done done);
-  void SendCheck(ClusterClient& client, const std::string& table, size_t index,
-                 Answered<CheckResponse> done);
-  void SendRead(ClusterClient& client, const std::string& table, size_t index, Done done);
+  void Send(SimClient& client, const std::string& table, DataOperation operation, Done done);
+  void SendWrite(SimClient& client, const std::string& table, size_t index, Done done);
+  void SendIncr(SimClient& client, const std::string& table, size_t index,
+                Callback<absl::Status> done);
+  void SendCheck(SimClient& client, const std::string& table, size_t index,
+                 Callback<absl::Status> done);
+  void SendScan(SimClient& client, const std::string& table, size_t index,
+                Callback<absl::Status> done);
+  void SendRead(SimClient& client, const std::string& table, size_t index, Done done);
   // Ends operation `index`, and says whether it was answered.
   bool EndWrite(size_t index, const absl::Status& status);
   bool EndRead(size_t index, const absl::Status& status);

@@ -25,13 +25,15 @@ TableChurn::TableChurn(SimWorld& world, SimNetwork& network, History& history, C
     : world_(world),
       history_(history),
       coverage_(coverage),
-      meta_(meta),
+      options_({.meta_servers = {meta},
+                .timeout = absl::Seconds(2),
+                .write_retries = WriteRetries::kAfterRefusals}),
       replica_count_(replica_count),
       node_(&world.AddNode("churn")),
       environment_(&node_->Start()),
       transport_(std::make_unique<SimTransport>(network, *node_, Endpoint{0x0a0001feu, 1000})),
       strand_(environment_->NewStrand("churn")),
-      admin_(std::make_unique<ProbeClient>(*transport_, strand_)) {}
+      admin_(std::make_unique<SimClient>(*environment_, *transport_, strand_, options_)) {}
 
 TableChurn::~TableChurn() {
   node_->Crash(CrashMode::kProcess);  // nothing calls back any more
@@ -59,21 +61,25 @@ void TableChurn::Create() {
   request.options.success_if_exist = true;
   request.options.app_type = "pegasus";
   request.options.is_stateful = true;
-  admin_->CreateTable(meta_, request, [this](CreateAppResponse response) {
+  auto done = admin_->Heard([this](absl::StatusOr<CreateAppResponse> response) {
     // Without an answer it may be there or not: then it is dropped unseen.
-    if (response.err != ErrorCode::kOk) return is_hurried_ ? Drop() : Again(&TableChurn::Create);
-    app_id_ = response.appid;
+    if (!response.ok()) return is_hurried_ ? Drop() : Again(&TableChurn::Create);
+    app_id_ = response->appid;
     Created();
+  });
+  admin_->Administer([request, done = std::move(done)](TableAdmin& admin) mutable {
+    admin.CreateTable(request, std::move(done));
   });
 }
 
 void TableChurn::Created() {
   // One that knows no former table of the name.
-  ClusterClientOptions options;
-  options.meta_servers = {meta_};
-  options.timeout = absl::Seconds(2);
-  options.write_retries = WriteRetries::kAfterRefusals;
-  client_ = ClusterClient::Create(*environment_, *transport_, strand_, options);
+  client_ = std::make_unique<SimClient>(*environment_, *transport_, strand_, options_);
+  client_->OpenTable(table_, client_->Heard([this](const absl::Status&) { Opened(); }));
+}
+
+// Or not: then its first operation looks for it.
+void TableChurn::Opened() {
   if (names_used_.insert(table_).second) return WriteForAWhile();
   Read(0, world_.now() + absl::Seconds(10), [this](bool all) {
     if (all) coverage_.Hit(Probe::kTableOfAnOldName);
@@ -115,11 +121,14 @@ void TableChurn::Drop() {
   request.options.success_if_not_exist = true;
   request.options.reserve_seconds =
       is_to_be_recalled_ ? world_.random().Between(10, 25) : world_.random().Between(1, 20);
-  admin_->DropTable(meta_, request, [this](ErrorCode error) {
-    if (error != ErrorCode::kOk) return Again(&TableChurn::Drop);
+  auto done = admin_->Heard([this](const absl::StatusOr<DropAppResponse>& response) {
+    if (!response.ok()) return Again(&TableChurn::Drop);
     if (app_id_ != 0 && dropped_.insert(app_id_).second) coverage_.Hit(Probe::kTableDropped);
     ++drops_;
     After(kAllIsHeard, &TableChurn::Dropped);
+  });
+  admin_->Administer([request, done = std::move(done)](TableAdmin& admin) mutable {
+    admin.DropTable(request, std::move(done));
   });
 }
 
@@ -135,12 +144,15 @@ void TableChurn::Recall() {
   drops_ = 0;  // one that nobody answered may come later than a refusal
   RecallAppRequest request;
   request.app_id = app_id_;
-  admin_->RecallTable(meta_, request, [this](ErrorCode error) {
-    if (error == ErrorCode::kOk || error == ErrorCode::kAppExist) return Recalled();
+  auto done = admin_->Heard([this](const absl::StatusOr<RecallAppResponse>& response) {
+    const absl::Status& status = response.status();
+    if (status.ok() || absl::IsAlreadyExists(status)) return Recalled();
     // Its time is over (by a clock that leapt), or a creation that was heard twice took its name.
-    const bool is_refused =
-        error == ErrorCode::kAppNotExist || error == ErrorCode::kInvalidParameters;
+    const bool is_refused = absl::IsNotFound(status) || absl::IsInvalidArgument(status);
     return is_refused || is_hurried_ ? Drop() : Again(&TableChurn::Recall);
+  });
+  admin_->Administer([request, done = std::move(done)](TableAdmin& admin) mutable {
+    admin.RecallTable(request, std::move(done));
   });
 }
 

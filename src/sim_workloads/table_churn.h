@@ -14,13 +14,10 @@
 #include <set>
 #include <string>
 
-#include "client/cluster_client.h"
-#include "client/meta_caller.h"
-#include "env/log_device.h"
 #include "sim/sim_transport.h"
 #include "sim_checkers/coverage.h"
 #include "sim_checkers/history.h"
-#include "sim_workloads/probe_client.h"
+#include "sim_workloads/sim_client.h"
 
 namespace arion::sim {
 
@@ -45,6 +42,7 @@ class TableChurn {
 
   void Create();
   void Created();
+  void Opened();
   // Each key from `key` on; `done` gets false if time was over before.
   void Read(int key, Instant until, absl::AnyInvocable<void(bool all)> done);
   void WriteForAWhile();
@@ -59,14 +57,14 @@ class TableChurn {
   SimWorld& world_;
   History& history_;
   Coverage& coverage_;
-  const Endpoint meta_;
+  const ClusterClientOptions options_;
   const int replica_count_;
   SimNode* node_;
   SimEnvironment* environment_;
   std::unique_ptr<SimTransport> transport_;
   StrandPtr strand_;
-  std::unique_ptr<ProbeClient> admin_;
-  std::shared_ptr<ClusterClient> client_;  // of this cycle
+  std::unique_ptr<SimClient> admin_;
+  std::unique_ptr<SimClient> client_;  // of this cycle
   std::string table_;
   int32_t app_id_ = 0;
   int cycle_ = 0;

@@ -7,7 +7,6 @@
 
 #include "base/crc.h"
 #include "base/raw_key.h"
-#include "client/table_operations.h"
 
 namespace arion::sim {
 namespace {
@@ -41,30 +40,34 @@ bool MayHaveHappened(ErrorCode error) {
 
 }  // namespace
 
-void WriteRegister(SimWorld& world, History& history, ClusterClient& client, const Register& record,
+void WriteRegister(SimWorld& world, History& history, SimClient& client, const Register& record,
                    std::string value, absl::AnyInvocable<void(bool ok)> done) {
   size_t index = history.Invoke(Operation::Kind::kWrite, record.name, value, world.now());
-  client.Put(record.table, record.hash_key, kSortKey, value, record.ttl_seconds,
-             [&world, &history, index, done = std::move(done)](absl::Status status) mutable {
-               auto outcome = status.ok()                        ? Operation::Outcome::kOk
-                              : absl::IsDeadlineExceeded(status) ? Operation::Outcome::kUndecided
-                                                                 : Operation::Outcome::kRefused;
-               history.Return(index, outcome, world.now());
-               done(status.ok());
-             });
+  const absl::Duration ttl =
+      record.ttl_seconds > 0 ? absl::Seconds(record.ttl_seconds) : absl::InfiniteDuration();
+  client.table(record.table)
+      .Put(record.hash_key, kSortKey, value, {.ttl = ttl},
+           client.Heard(
+               [&world, &history, index, done = std::move(done)](absl::Status status) mutable {
+                 auto outcome = status.ok()                        ? Operation::Outcome::kOk
+                                : absl::IsDeadlineExceeded(status) ? Operation::Outcome::kUndecided
+                                                                   : Operation::Outcome::kRefused;
+                 history.Return(index, outcome, world.now());
+                 done(status.ok());
+               }));
 }
 
-void ReadRegister(SimWorld& world, History& history, ClusterClient& client, const Register& record,
+void ReadRegister(SimWorld& world, History& history, SimClient& client, const Register& record,
                   absl::AnyInvocable<void(bool ok)> done) {
   size_t index = history.Invoke(Operation::Kind::kRead, record.name, "", world.now());
-  client.Get(record.table, record.hash_key, kSortKey,
-             [&world, &history, index, may_seem_expired = record.may_seem_expired,
-              done = std::move(done)](absl::StatusOr<std::string> value) mutable {
-               bool answered =
-                   value.ok() || (absl::IsNotFound(value.status()) && !may_seem_expired);
-               if (answered) history.ReturnRead(index, value.ok() ? *value : "", world.now());
-               done(answered);
-             });
+  client.table(record.table)
+      .Get(record.hash_key, kSortKey, {},
+           client.Heard([&world, &history, index, may_seem_expired = record.may_seem_expired,
+                         done = std::move(done)](absl::StatusOr<std::string> value) mutable {
+             bool answered = value.ok() || (absl::IsNotFound(value.status()) && !may_seem_expired);
+             if (answered) history.ReturnRead(index, value.ok() ? *value : "", world.now());
+             done(answered);
+           }));
 }
 
 Workload::Workload(SimWorld& world, SimNetwork& network, History& history,
@@ -130,7 +133,7 @@ void Workload::Begin(ClientNode& client) {
   options.timeout = options_.timeout;
   options.write_retries = WriteRetries::kAfterRefusals;
   client.client =
-      ClusterClient::Create(*client.environment, *client.transport, client.strand, options);
+      std::make_unique<SimClient>(*client.environment, *client.transport, client.strand, options);
   client.probe = std::make_unique<ProbeClient>(*client.transport, client.strand);
 }
 
@@ -190,8 +193,7 @@ void Workload::Operate(ClientNode& client) {
   auto done = [this, &client](bool) { Done(client); };
   ++under_way_;
   ++client.operations_under_way;
-  if (world_.random().Percent(options_.data_percent))
-    return data_.Operate(*client.client, client.environment->clock(), done);
+  if (world_.random().Percent(options_.data_percent)) return data_.Operate(*client.client, done);
   std::string key = absl::StrCat("k", world_.random().Below(static_cast<uint64_t>(options_.keys)));
   if (world_.random().Percent(options_.increment_percent)) {
     const std::vector<std::string> counters = Counters();
@@ -217,18 +219,21 @@ void Workload::Read(ClientNode& client, const std::string& key,
 void Workload::Increment(ClientNode& client, const std::string& counter,
                          absl::AnyInvocable<void(bool ok)> done) {
   size_t index = history_.Invoke(Operation::Kind::kIncrement, counter, "", world_.now());
-  Incr(*client.client, TableOf(counter).name, {.key = RawKey(counter), .increment = 1},
-       [this, index, done = std::move(done)](absl::StatusOr<int64_t> value) mutable {
-         if (value.ok()) {
-           history_.ReturnRead(index, absl::StrCat(*value), world_.now());
-         } else {
-           history_.Return(index,
-                           absl::IsDeadlineExceeded(value.status()) ? Operation::Outcome::kUndecided
-                                                                    : Operation::Outcome::kRefused,
-                           world_.now());
-         }
-         done(value.ok());
-       });
+  client.client->table(TableOf(counter).name)
+      .Incr(counter, kSortKey, 1, {},
+            client.client->Heard(
+                [this, index, done = std::move(done)](absl::StatusOr<int64_t> value) mutable {
+                  if (value.ok()) {
+                    history_.ReturnRead(index, absl::StrCat(*value), world_.now());
+                  } else {
+                    history_.Return(index,
+                                    absl::IsDeadlineExceeded(value.status())
+                                        ? Operation::Outcome::kUndecided
+                                        : Operation::Outcome::kRefused,
+                                    world_.now());
+                  }
+                  done(value.ok());
+                }));
 }
 
 void Workload::Probe(ClientNode& client) {
@@ -286,8 +291,10 @@ void Workload::Verify(absl::AnyInvocable<void(bool)> done) {
     data_.ReadAll(*client.client, one);
     for (const WorkloadTable& table : options_.tables)
       for (const std::string& key : OneKeyOfEachPartition(table))
-        client.client->Put(table.name, key, kSortKey, "v", 0,
-                           [one](const absl::Status& status) { one(status.ok()); });
+        client.client->table(table.name)
+            .Put(key, kSortKey, "v", {},
+                 client.client->Heard(
+                     [one](const absl::Status& status) mutable { one(status.ok()); }));
     for (const std::string& key : keys) {
       Read(client, key, [this, &client, key, one](bool ok) {
         one(ok);

@@ -12,11 +12,11 @@
 #include <string>
 #include <vector>
 
-#include "client/cluster_client.h"
 #include "sim/sim_transport.h"
 #include "sim_checkers/history.h"
 #include "sim_workloads/data_workload.h"
 #include "sim_workloads/probe_client.h"
+#include "sim_workloads/sim_client.h"
 
 namespace arion::sim {
 
@@ -36,9 +36,9 @@ struct Register {
   bool may_seem_expired =
       false;  // to a server with a wrong clock: that it is not there tells nothing
 };
-void WriteRegister(SimWorld& world, History& history, ClusterClient& client, const Register& record,
+void WriteRegister(SimWorld& world, History& history, SimClient& client, const Register& record,
                    std::string value, absl::AnyInvocable<void(bool ok)> done);
-void ReadRegister(SimWorld& world, History& history, ClusterClient& client, const Register& record,
+void ReadRegister(SimWorld& world, History& history, SimClient& client, const Register& record,
                   absl::AnyInvocable<void(bool ok)> done);
 
 struct WorkloadOptions {
@@ -87,7 +87,7 @@ class Workload {
     SimEnvironment* environment = nullptr;
     std::unique_ptr<SimTransport> transport;
     StrandPtr strand;
-    std::shared_ptr<ClusterClient> client;
+    std::unique_ptr<SimClient> client;
     std::unique_ptr<ProbeClient> probe;
     std::vector<size_t> writes_under_way;  // indices in the history
     int64_t operations_under_way = 0;

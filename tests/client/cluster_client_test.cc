@@ -5,6 +5,7 @@
 
 #include "base/crc.h"
 #include "base/raw_key.h"
+#include "client/routed_table.h"
 #include "client/table_admin.h"
 #include "messages/client_messages.h"
 #include "tests/client/fake_cluster.h"
@@ -33,10 +34,19 @@ class ClusterClientTest : public testing::Test {
   void Create(WriteRetries write_retries = WriteRetries::kAlways,
               std::vector<Endpoint> meta_servers = {kMeta1, kMeta2},
               absl::Duration timeout = absl::Seconds(5)) {
-    client_ = ClusterClient::Create(cluster_, cluster_, cluster_.strand(),
-                                    {.meta_servers = std::move(meta_servers),
-                                     .timeout = timeout,
-                                     .write_retries = write_retries});
+    runtime_ = cluster_.NewRuntime({.meta_servers = std::move(meta_servers),
+                                    .timeout = timeout,
+                                    .write_retries = write_retries});
+    table_ = std::make_unique<RoutedTable>(runtime_, "temp");
+  }
+  absl::Status OpenTable(const std::string& name) {
+    absl::Status opened = absl::UnknownError("never called");
+    cluster_.Run([&] {
+      runtime_->cores()[0]->Run([&](ClusterClient& client, TableAdmin&) {
+        client.OpenTable(name, [&](absl::Status s) { opened = s; });
+      });
+    });
+    return opened;
   }
 
   QueryConfigResponse Configuration() {
@@ -98,11 +108,10 @@ class ClusterClientTest : public testing::Test {
             expiry == 0 ? -1 : expiry - static_cast<int32_t>(ExpiryNow(cluster_.clock()))});
   }
 
-  absl::Status Put(const std::string& value, int32_t ttl_seconds = 0,
-                   const std::string& table = "temp") {
+  absl::Status Put(const std::string& value, absl::Duration ttl = absl::InfiniteDuration()) {
     std::optional<absl::Status> outcome;
     cluster_.Run([&] {
-      client_->Put(table, "h1", "s1", value, ttl_seconds, [&](absl::Status status) {
+      table_->Put("h1", "s1", value, {.ttl = ttl}, [&](absl::Status status) {
         EXPECT_FALSE(outcome.has_value()) << "called twice";
         outcome = status;
         ended_ = cluster_.now();
@@ -114,7 +123,7 @@ class ClusterClientTest : public testing::Test {
   absl::StatusOr<std::string> Get() {
     absl::StatusOr<std::string> outcome = absl::UnknownError("never called");
     cluster_.Run([&] {
-      client_->Get("temp", "h1", "s1", [&](absl::StatusOr<std::string> value) {
+      table_->Get("h1", "s1", {}, [&](absl::StatusOr<std::string> value) {
         outcome = value;
         ended_ = cluster_.now();
       });
@@ -131,14 +140,15 @@ class ClusterClientTest : public testing::Test {
   int never_sent_ = 0;  // INCRs that find no connection, before one does
   int32_t storage_error_ = 0;
   Instant ended_;
-  std::shared_ptr<ClusterClient> client_;
+  std::shared_ptr<ClientRuntime> runtime_;
+  std::unique_ptr<AsyncTable> table_;
 };
 
 TEST_F(ClusterClientTest, WritesReadsAndRemoves) {
   EXPECT_TRUE(Put("value").ok());
   EXPECT_EQ(*Get(), "value");
   absl::Status removed = absl::UnknownError("");
-  cluster_.Run([&] { client_->Remove("temp", "h1", "s1", [&](absl::Status s) { removed = s; }); });
+  cluster_.Run([&] { table_->Remove("h1", "s1", {}, [&](absl::Status s) { removed = s; }); });
   EXPECT_TRUE(removed.ok());
   EXPECT_TRUE(absl::IsNotFound(Get().status()));
   EXPECT_EQ(cluster_.CountSent(kRpcQueryConfig), 1);
@@ -154,17 +164,17 @@ TEST_F(ClusterClientTest, HeadersNamePartitionAndHashes) {
 }
 
 TEST_F(ClusterClientTest, TimeToLiveBecomesAnAbsoluteExpiry) {
-  ASSERT_TRUE(Put("value", 100).ok());
+  ASSERT_TRUE(Put("value", absl::Seconds(100)).ok());
   EXPECT_EQ(rows_.begin()->second.expire_ts_seconds, 1100);
-  absl::StatusOr<int32_t> ttl = absl::UnknownError("");
+  absl::StatusOr<absl::Duration> ttl = absl::UnknownError("");
   cluster_.Run(
-      [&] { client_->Ttl("temp", "h1", "s1", [&](absl::StatusOr<int32_t> t) { ttl = t; }); });
-  EXPECT_EQ(*ttl, 40);  // a minute has gone by
+      [&] { table_->Ttl("h1", "s1", {}, [&](absl::StatusOr<absl::Duration> t) { ttl = t; }); });
+  EXPECT_EQ(*ttl, absl::Seconds(40));  // a minute has gone by
   ASSERT_TRUE(Put("value").ok());
   cluster_.Run(
-      [&] { client_->Ttl("temp", "h1", "s1", [&](absl::StatusOr<int32_t> t) { ttl = t; }); });
-  EXPECT_EQ(*ttl, -1);
-  EXPECT_TRUE(absl::IsInvalidArgument(Put("value", -1)));
+      [&] { table_->Ttl("h1", "s1", {}, [&](absl::StatusOr<absl::Duration> t) { ttl = t; }); });
+  EXPECT_EQ(*ttl, absl::InfiniteDuration());
+  EXPECT_TRUE(absl::IsInvalidArgument(Put("value", -absl::Seconds(1))));
 }
 
 TEST_F(ClusterClientTest, FollowsAMovedPrimary) {
@@ -276,13 +286,10 @@ TEST_F(ClusterClientTest, ALostWriteIsNotRepeatedWhenNotAllowed) {
 }
 
 TEST_F(ClusterClientTest, WhatWasNeverSentIsRefusedAndSentAgain) {
-  absl::StatusOr<std::string> outcome = absl::UnknownError("never called");
+  absl::StatusOr<int64_t> outcome = absl::UnknownError("never called");
   const auto increment = [&] {
     outcome = absl::UnknownError("never called");
-    cluster_.Run([&] {
-      const IncrRequest request{.key = JoinRawKey("h1", "s1"), .increment = 1};
-      client_->Ask("temp", kRpcIncr, EncodeWrapped(request), 7, [&](auto body) { outcome = body; });
-    });
+    cluster_.Run([&] { table_->Incr("h1", "s1", 1, {}, [&](auto sum) { outcome = sum; }); });
   };
   never_sent_ = 2;
   increment();
@@ -354,7 +361,7 @@ TEST_F(ClusterClientTest, OperationsShareOneLookup) {
   int done = 0;
   cluster_.Run([&] {
     for (int i = 0; i < 100; ++i) {
-      client_->Put("temp", std::to_string(i), "", "v", 0, [&](absl::Status s) { done += s.ok(); });
+      table_->Put(std::to_string(i), "", "v", {}, [&](absl::Status s) { done += s.ok(); });
     }
   });
   EXPECT_EQ(done, 100);
@@ -363,7 +370,7 @@ TEST_F(ClusterClientTest, OperationsShareOneLookup) {
   ballot_ = Ballot(4);
   cluster_.Run([&] {
     for (int i = 0; i < 100; ++i) {
-      client_->Put("temp", std::to_string(i), "", "v", 0, [&](absl::Status s) { done += s.ok(); });
+      table_->Put(std::to_string(i), "", "v", {}, [&](absl::Status s) { done += s.ok(); });
     }
   });
   EXPECT_EQ(done, 200);
@@ -371,13 +378,12 @@ TEST_F(ClusterClientTest, OperationsShareOneLookup) {
 }
 
 TEST_F(ClusterClientTest, AMissingTableIsSaidAtOnce) {
-  EXPECT_TRUE(absl::IsNotFound(Put("value", 0, "none")));
+  EXPECT_TRUE(absl::IsNotFound(OpenTable("none")));
   EXPECT_EQ(cluster_.sent().size(), 1u);
-  absl::Status opened;
-  cluster_.Run([&] { client_->OpenTable("none", [&](absl::Status s) { opened = s; }); });
-  EXPECT_TRUE(absl::IsNotFound(opened));
-  cluster_.Run([&] { client_->OpenTable("temp", [&](absl::Status s) { opened = s; }); });
-  EXPECT_TRUE(opened.ok());
+  EXPECT_TRUE(OpenTable("temp").ok());
+  table_ = std::make_unique<RoutedTable>(runtime_, "none");
+  EXPECT_TRUE(absl::IsNotFound(Put("value")));
+  EXPECT_EQ(cluster_.sent().size(), 3u);
 }
 
 TEST_F(ClusterClientTest, StorageErrorsOfWritesStayOpen) {
@@ -400,17 +406,19 @@ TEST_F(ClusterClientTest, ATooLargeWriteIsRefused) {
   EXPECT_TRUE(absl::IsDeadlineExceeded(Put("small")));  // no server says that of a small one
   std::optional<absl::Status> status;
   cluster_.Run([&] {
-    client_->Put("temp", std::string(kHashKeyBytesMax + 1, 'h'), "", "v", 0,
-                 [&](absl::Status s) { status = s; });
+    table_->Put(std::string(kHashKeyBytesMax + 1, 'h'), "", "v", {},
+                [&](absl::Status s) { status = s; });
   });
   EXPECT_TRUE(absl::IsInvalidArgument(*status));
 }
 
 TEST_F(ClusterClientTest, ADestroyedClientCallsNobody) {
+  auto client =
+      ClusterClient::Create(cluster_, cluster_, cluster_.strand(), {.meta_servers = {kMeta1}});
   bool called = false;
   cluster_.Run([&] {
-    client_->Put("temp", "h", "s", "v", 0, [&](absl::Status) { called = true; });
-    client_.reset();
+    client->Ask("temp", RemoveQuestion(JoinRawKey("h", "s")), {}, [&](auto) { called = true; });
+    client.reset();
   });
   EXPECT_FALSE(called);
 }

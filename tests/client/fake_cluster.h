@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "client/client_runtime.h"
 #include "env/environment.h"
 #include "rpc/transport.h"
 
@@ -43,6 +44,13 @@ class FakeCluster : public Environment, public Transport, private Clock {
   const std::vector<std::string>& told() const { return told_; }  // names, one way
 
   StrandPtr strand() const { return strand_; }
+  // A user's client, on the strand.
+  std::shared_ptr<ClientRuntime> NewRuntime(const ClusterClientOptions& options) {
+    std::vector<std::unique_ptr<ClientCore>> cores;
+    cores.push_back(std::make_unique<ClientCore>(
+        *this, *this, strand_, options, [strand = strand_] { return strand->IsCurrent(); }));
+    return std::make_shared<ClientRuntime>(clock(), std::move(cores));
+  }
   Instant now() const { return now_; }
   // Runs `task` as one of the strand's, then everything that is due within `duration`.
   void Run(Task task, absl::Duration duration = absl::Minutes(1)) {

@@ -7,7 +7,8 @@
 #include <deque>
 #include <optional>
 
-#include "client/table_operations.h"
+#include "client/routed_table.h"
+#include "client/table_scan.h"
 #include "rpc/thrift_codec.h"
 #include "tests/client/fake_cluster.h"
 
@@ -46,9 +47,13 @@ class ScriptedServerTest : public testing::Test {
       }
       return answer;
     });
-    client_ =
-        ClusterClient::Create(cluster_, cluster_, cluster_.strand(),
-                              {.meta_servers = {kMeta}, .write_retries = WriteRetries::kAlways});
+    runtime_ =
+        cluster_.NewRuntime({.meta_servers = {kMeta}, .write_retries = WriteRetries::kAlways});
+    table_ = std::make_unique<RoutedTable>(runtime_, "temp");
+    cluster_.Run([this] {
+      runtime_->cores()[0]->Run(
+          [this](ClusterClient& client, TableAdmin&) { client_ = client.shared_from_this(); });
+    });
   }
   // Runs `start(done)` and returns what done got.
   template <class T>
@@ -66,7 +71,9 @@ class ScriptedServerTest : public testing::Test {
   FakeCluster cluster_;
   std::deque<std::optional<RpcResult>> answers_;  // nullopt: none
   std::deque<OutboundRequest> asked_;
-  std::shared_ptr<ClusterClient> client_;
+  std::shared_ptr<ClientRuntime> runtime_;
+  std::unique_ptr<AsyncTable> table_;
+  std::shared_ptr<ClusterClient> client_;  // the one below the table
 };
 
 }  // namespace arion

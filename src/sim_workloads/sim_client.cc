@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim_workloads/sim_client.h"
+
+#include <vector>
+
+namespace arion::sim {
+
+SimClient::SimClient(Environment& environment, Transport& transport, StrandPtr strand,
+                     const ClusterClientOptions& options) {
+  std::vector<std::unique_ptr<ClientCore>> cores;
+  cores.push_back(std::make_unique<ClientCore>(environment, transport, strand, options,
+                                               [strand] { return strand->IsCurrent(); }));
+  runtime_ = std::make_shared<ClientRuntime>(environment.clock(), std::move(cores));
+}
+
+SimClient::~SimClient() {
+  alive_.reset();
+  core().Close();
+  core().Drop();
+}
+
+AsyncTable& SimClient::table(const std::string& name) {
+  std::unique_ptr<AsyncTable>& table = tables_[name];
+  if (table == nullptr) table = std::make_unique<RoutedTable>(runtime_, name);
+  return *table;
+}
+
+void SimClient::OpenTable(const std::string& name, Callback<absl::Status> done) {
+  core().Run([name, done = std::move(done)](ClusterClient& client, TableAdmin&) mutable {
+    client.OpenTable(name, std::move(done));
+  });
+}
+
+}  // namespace arion::sim

@@ -1,0 +1,58 @@
+// SimClient: a user's client on a simulated node. It is what stands behind include/arion/client.h,
+// over the node's environment and transport instead of threads: the same core, the same AsyncTable,
+// the same administration.
+//
+// Threads  One: the world's. What is asked on the strand given begins at once; what is asked off it is
+//          posted, as another thread of a program would.
+// Lifetime Environment, transport and strand outlive it. When it goes, what is under way is dropped.
+//          The client then calls back once more (include/arion/async_table.h); for a node that
+//          died that is nobody's news, and callbacks made with Heard keep silent.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "client/client_runtime.h"
+#include "client/routed_table.h"
+
+namespace arion::sim {
+
+class SimClient {
+ public:
+  SimClient(Environment& environment, Transport& transport, StrandPtr strand,
+            const ClusterClientOptions& options);
+  ~SimClient();
+
+  // The table of this name, which may not exist. It lives as long as this.
+  AsyncTable& table(const std::string& name);
+  // As Client::OpenTable: what was known of its partitions is forgotten.
+  void OpenTable(const std::string& name, Callback<absl::Status> done);
+  // `start(admin)`, as AdminClient calls it.
+  template <class Start>
+  void Administer(Start start) {
+    core().Run(
+        [start = std::move(start)](ClusterClient&, TableAdmin& admin) mutable { start(admin); });
+  }
+  // By which expiry times count.
+  const Clock& clock() const { return runtime_->clock(); }
+  // `callback`, or nothing when this client is gone.
+  template <class F>
+  auto Heard(F callback) const {
+    return [alive = std::weak_ptr<const bool>(alive_),
+            callback = std::move(callback)](auto outcome) mutable {
+      if (alive.lock() != nullptr) callback(std::move(outcome));
+    };
+  }
+
+ private:
+  ClientCore& core() { return *runtime_->cores().front(); }
+
+  std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);
+  std::shared_ptr<ClientRuntime> runtime_;
+  std::map<std::string, std::unique_ptr<AsyncTable>> tables_;
+};
+
+}  // namespace arion::sim
