@@ -10,12 +10,13 @@ target_link_libraries(tp_glog INTERFACE glog)
 add_library(tp_gflags INTERFACE)
 target_link_libraries(tp_gflags INTERFACE gflags)
 add_library(tp_asio INTERFACE)
-# Without the last one, whether asio allocates by aligned_alloc or operator new depends on what a source includes first.
-target_compile_definitions(tp_asio INTERFACE ASIO_STANDALONE ASIO_NO_DEPRECATED ASIO_DISABLE_STD_ALIGNED_ALLOC)
 target_link_libraries(tp_asio INTERFACE Threads::Threads)
+# For every source, since headers of ours bring asio along: all must see the same asio. Without the last one, whether it
+# allocates by aligned_alloc or operator new depends on what a source includes first.
+add_compile_definitions(ASIO_STANDALONE ASIO_NO_DEPRECATED ASIO_DISABLE_STD_ALIGNED_ALLOC)
 if(ARION_TSAN)
   # g++'s ThreadSanitizer knows no fences; the loops' own locks order handlers.
-  target_compile_definitions(tp_asio INTERFACE ASIO_DISABLE_FENCED_BLOCK)
+  add_compile_definitions(ASIO_DISABLE_FENCED_BLOCK)
 endif()
 add_library(tp_thrift INTERFACE)
 target_link_libraries(tp_thrift INTERFACE thrift)
