@@ -214,6 +214,19 @@ std::optional<size_t> ChooseDataDirectory(absl::Span<const DirectoryLoad> loads)
   return best;
 }
 
+bool IsDamage(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kDataLoss:
+    case absl::StatusCode::kNotFound:
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kFailedPrecondition:
+    case absl::StatusCode::kUnimplemented:
+      return true;
+    default:
+      return false;
+  }
+}
+
 namespace {
 
 std::string_view SuffixOf(SetAside why) {

@@ -96,6 +96,10 @@ struct DirectoryLoad {
 // replicas of the table, fewest replicas, configuration order. nullopt: no directory is usable.
 std::optional<size_t> ChooseDataDirectory(absl::Span<const DirectoryLoad> loads);
 
+// Whether a directory itself is to blame for a replica that could not be opened; anything else may
+// pass, and it is tried again.
+bool IsDamage(const absl::Status& status);
+
 // Why a directory is set aside: kFailed ends in ".err", kGarbage in ".gar", kDiscarded in
 // ".discarded" (the data of a learner, within its directory).
 enum class SetAside { kFailed, kGarbage, kDiscarded };

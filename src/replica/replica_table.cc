@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "disks/disk_watch.h"
 #include "disks/open_file_budget.h"
+#include "disks/replica_directory.h"
 #include "replica/replica.h"
 #include "replica/replica_questions.h"
 #include "replica/replica_snapshot.h"
@@ -18,20 +19,6 @@ namespace arion {
 namespace {
 
 constexpr absl::Duration kOpenAgainDelay = absl::Seconds(5);
-
-// What a directory itself is to blame for; anything else may pass.
-bool IsDamage(const absl::Status& status) {
-  switch (status.code()) {
-    case absl::StatusCode::kDataLoss:
-    case absl::StatusCode::kNotFound:
-    case absl::StatusCode::kInvalidArgument:
-    case absl::StatusCode::kFailedPrecondition:
-    case absl::StatusCode::kUnimplemented:
-      return true;
-    default:
-      return false;
-  }
-}
 
 }  // namespace
 

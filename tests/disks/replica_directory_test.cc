@@ -220,6 +220,17 @@ TEST_F(ReplicaDirectoryTest, ADiskThatFailedIsTheLastChoice) {
   EXPECT_EQ(ChooseDataDirectory({{.is_suspicious = true}, {.usable = false}}), 0u);
 }
 
+TEST_F(ReplicaDirectoryTest, ADirectoryIsToBlameForWhatAnotherTryWouldMeetAgain) {
+  for (const absl::Status& status :
+       {absl::DataLossError("a"), absl::NotFoundError("a"), absl::InvalidArgumentError("a"),
+        absl::FailedPreconditionError("a"), absl::UnimplementedError("a")})
+    EXPECT_TRUE(IsDamage(status)) << status;
+  for (const absl::Status& status :
+       {absl::OkStatus(), absl::UnavailableError("a"), absl::ResourceExhaustedError("a"),
+        absl::PermissionDeniedError("a"), absl::InternalError("an I/O error")})
+    EXPECT_FALSE(IsDamage(status)) << status;
+}
+
 TEST_F(ReplicaDirectoryTest, SettingAsideNamesTheMomentAndSurvivesAPowerCut) {
   MakeReplica("/d/2.1.pegasus", Table(2, 8));
   const auto target = SetDirectoryAside(files(), env_.clock(), "/d/2.1.pegasus", SetAside::kFailed);
