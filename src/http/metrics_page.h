@@ -15,7 +15,6 @@
 namespace arion {
 
 // `before_reading` runs first each time, in the page's thread: it may fetch what sources report.
-// `before_reading` runs first each time, in the page's thread: it may fetch what sources report.
 // Registry and clock outlive the page.
 Page MetricsPage(const MetricRegistry& registry, ServerIdentity identity, const Clock& clock,
                  std::function<void()> before_reading);

@@ -56,7 +56,6 @@ int Main(int argc, char** argv) {
       {.event_loop_threads = EventLoopThreads(config), .descriptors_held = kDescriptorsHeld});
   const absl::StatusOr<DescriptorLimit> limit = TakeDescriptorLimit(env.files(), {});
   if (!limit.ok()) return FailedToStart(limit.status());
-  // All but what a server needs for itself.
   // Half of what a start needs is the server's own; the rest of the limit is for connections.
   const int64_t connections = limit->limit - OpenFilesToStart(0) / 2;
   const auto without_id =
