@@ -20,6 +20,7 @@
 
 namespace arion::sim {
 
+// One for each life of a node that asks: its workload makes it, and drops it with the node.
 class SimClient {
  public:
   SimClient(Environment& environment, Transport& transport, StrandPtr strand,
