@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <sstream>
 
+#include "env/file_system.h"
 #include "tests/support/temp_directory.h"
 
 namespace arion {
