@@ -1,5 +1,6 @@
 // Our server on old directories: acceptance tests and scenarios of legacy/FORMAT.md 7 and 8, by
-// their names. SPDX-License-Identifier: Apache-2.0
+// their names. The collection of the shared log by itself: shared_log_collector_test.cc.
+// SPDX-License-Identifier: Apache-2.0
 #include <absl/strings/str_cat.h>
 #include <gtest/gtest.h>
 
