@@ -136,32 +136,6 @@ TEST_F(ReplicaServerTest, TtlAndRemoveAnswerAsTheProtocolSays) {
   EXPECT_EQ(Get(server, 1), std::nullopt);
 }
 
-TEST_F(ReplicaServerTest, RequestsThatCantBeServedGetTheProtocolsErrors) {
-  Server& server = AddServer();
-  ASSERT_TRUE(MakePrimary(server));
-  const std::string get = EncodeWrapped(Blob(Key(1)));
-  EXPECT_EQ(Call(server, kRpcGet, get, {2, 3}).error, ErrorCode::kObjectNotFound);
-  EXPECT_EQ(Call(server, kRpcGet, get, {0, 0}).error, ErrorCode::kHandlerNotFound);
-  for (const char* name : {"RPC_RRDB_RRDB_DUPLICATE", "RPC_RRDB_RRDB_BULK_LOAD",
-                           "RPC_REPLICATION_WRITE_EMPTY", "RPC_RRDB_RRDB_MULTI"}) {
-    EXPECT_EQ(Call(server, name, get).error, ErrorCode::kHandlerNotFound) << name;
-  }
-  EXPECT_EQ(Call(server, kRpcGet, "\x0c").error, ErrorCode::kInvalidData);
-  // One member of three: too few for a write.
-  EXPECT_EQ(Put(server, 1, "v"), ErrorCode::kNotEnoughMember);
-  EXPECT_EQ(Put(server, 1, std::string(2 << 20, 'x')), ErrorCode::kInvalidData);
-  EXPECT_EQ(server.server->requests()
-                .Read(RequestBook::Level::kTable)[0]
-                .counts[static_cast<size_t>(ReplicaCount::kOversizedWrites)],
-            1u);
-  for (const char* name : {kRpcGet, kRpcTtl}) {
-    const RpcResult malformed =
-        Call(server, name, EncodeWrapped(Blob(std::string("\x00\x09z", 3))));
-    ASSERT_EQ(malformed.error, ErrorCode::kOk);
-    EXPECT_EQ(DecodeWrapped<ReadResponse>(malformed.body)->error, 4);
-  }
-}
-
 TEST_F(ReplicaServerTest, MembersLearnAndApplyWhatThePrimaryCommits) {
   Server& a = AddServer();
   Server& b = AddServer();
