@@ -44,61 +44,12 @@ Replica::Replica(std::shared_ptr<const ReplicaHost> host, StrandPtr strand, Open
       core_(std::make_unique<ReplicaCore>(MakeCoreOptions(*host_, opened), opened.recovered,
                                           host_->env.clock().Now())),
       stats_(host_->requests->Open(pid_, core_->app().app_name)),
-      store_(host_, opened, work_, figures(),
-             {.hold = [this] { ++holds_; },
-              .release = [this] { Release(); },
-              .drop_held =
-                  [this] {
-                    effects_.clear();
-                    --holds_;
-                  },
-              .is_holding = [this] { return holds_ > 0; },
-              .end_views =
-                  [this] {
-                    reads_.EndScans();
-                    verifying_.EndCounting();
-                  },
-              .on_content = [this] { shipping_.Forget(); },
-              .on_exchanged = [this](uint64_t serial) { learning_.Finish(serial); },
-              .on_exchange_failed =
-                  [this](uint64_t serial, const absl::Status& why) {
-                    learning_.FailHere(serial, why);
-                  },
-              .fence = [this](const std::string& why) { Fence(why); },
-              .tag = [this] { return Tag(); }}),
+      store_(host_, opened, work_, figures(), StoreHooks()),
       office_(host_, *core_, store_.engine(), disk_, log_disk_, [this] { return Tag(); }),
-      work_(host_, strand_, directory_, disk_, store_.engine(),
-            {.owner = [this] { return std::weak_ptr<void>(weak_from_this()); },
-             .is_quiet = [this] { return appends_under_way_ == 0 && applies_->IsIdle(); },
-             .on_quiet_wish = [this] { compaction_.Hurry(); },
-             .tag = [this] { return Tag(); }}),
-      applies_(std::make_shared<ApplyQueue>(
-          strand_,
-          ApplyQueue::Hooks{
-              .in_disk_pool = [this](PoolWork work,
-                                     Then then) { work_.InPool(std::move(work), std::move(then)); },
-              .in_bulk_pool =
-                  [this](PoolWork work, Then then) {
-                    work_.InBulkPool(std::move(work), std::move(then));
-                  },
-              .on_applied = [this](Decree decree) { Step(Applied{decree}); },
-              .on_failed = [this](Decree decree,
-                                  const absl::Status& status) { OnApplyFailed(decree, status); },
-              .on_no_space =
-                  [this](const absl::Status& status) { work_.OnNoSpace("an apply", status); }})),
+      work_(host_, strand_, directory_, disk_, store_.engine(), WorkHooks()),
+      applies_(std::make_shared<ApplyQueue>(strand_, ApplyHooks())),
       log_is_void_(opened.log_is_void),
-      partition_{.clock = host_->env.clock(),
-                 .strand = strand_,
-                 .pid = pid_,
-                 .server = host_->self.ToString(),
-                 .stats = stats_,
-                 .office = office_,
-                 .engine = store_.engine(),
-                 .owner = [this] { return std::weak_ptr<void>(weak_from_this()); },
-                 .in_pool = [this](PoolWork work,
-                                   Then then) { work_.InPool(std::move(work), std::move(then)); },
-                 .fence = [this](const std::string& why) { Fence(why); },
-                 .tag = [this] { return Tag(); }},
+      partition_(Served()),
       admission_(partition_, {.requests = host_->requests,
                               .slow = host_->slow_requests,
                               .foreground = host_->foreground}),
@@ -117,24 +68,9 @@ Replica::Replica(std::shared_ptr<const ReplicaHost> host, StrandPtr strand, Open
                 {.owner = [this] { return std::weak_ptr<void>(weak_from_this()); },
                  .step = [this](const Event& event) { Step(event); }}),
       verifying_(host_, pid_, disk_, *core_, office_, work_, *applies_, store_.engine(),
-                 {.call =
-                      [this](Endpoint to, const char* name, std::string body,
-                             absl::Duration timeout, ReplicaMessages::OnResult on_result) {
-                        messages_.Call(to, name, std::move(body), timeout, std::move(on_result));
-                      },
-                  .write_nothing = [this] { WriteNothing(); },
-                  .fence = [this](const std::string& why) { Fence(why); },
-                  .tag = [this] { return Tag(); }}),
+                 VerifyingHooks()),
       checkpoints_(host_, strand_, directory_, disk_, log_disk_, *core_, office_, work_,
-                   store_.engine(), store_.log(),
-                   {.owner = [this] { return std::weak_ptr<void>(weak_from_this()); },
-                    .is_holding = [this] { return holds_ > 0; },
-                    .hot_keys = [this] { return reads_.HotKeys(); },
-                    .on_interval = [this] { verifying_.Consider(); },
-                    .write_nothing = [this] { WriteNothing(); },
-                    .step = [this](const Event& event) { Step(event); },
-                    .fence = [this](const std::string& why) { Fence(why); },
-                    .tag = [this] { return Tag(); }}),
+                   store_.engine(), store_.log(), CheckpointsHooks()),
       shipping_(
           host_,
           LearnSource(host_->env.files(), host_->served, pid_, DataPathOf(directory_),
@@ -149,6 +85,86 @@ Replica::Replica(std::shared_ptr<const ReplicaHost> host, StrandPtr strand, Open
                      },
                  .step = [this](const Event& event) { Step(event); },
                  .tag = [this] { return Tag(); }}) {}
+
+// ---- what the parts are given ----
+
+ReplicaStore::Hooks Replica::StoreHooks() {
+  return {.hold = [this] { ++holds_; },
+          .release = [this] { Release(); },
+          .drop_held =
+              [this] {
+                effects_.clear();
+                --holds_;
+              },
+          .is_holding = [this] { return holds_ > 0; },
+          .end_views =
+              [this] {
+                reads_.EndScans();
+                verifying_.EndCounting();
+              },
+          .on_content = [this] { shipping_.Forget(); },
+          .on_exchanged = [this](uint64_t serial) { learning_.Finish(serial); },
+          .on_exchange_failed =
+              [this](uint64_t serial, const absl::Status& why) { learning_.FailHere(serial, why); },
+          .fence = [this](const std::string& why) { Fence(why); },
+          .tag = [this] { return Tag(); }};
+}
+
+DiskWork::Hooks Replica::WorkHooks() {
+  return {.owner = [this] { return std::weak_ptr<void>(weak_from_this()); },
+          .is_quiet = [this] { return appends_under_way_ == 0 && applies_->IsIdle(); },
+          .on_quiet_wish = [this] { compaction_.Hurry(); },
+          .tag = [this] { return Tag(); }};
+}
+
+ApplyQueue::Hooks Replica::ApplyHooks() {
+  return {
+      .in_disk_pool = [this](PoolWork work,
+                             Then then) { work_.InPool(std::move(work), std::move(then)); },
+      .in_bulk_pool = [this](PoolWork work,
+                             Then then) { work_.InBulkPool(std::move(work), std::move(then)); },
+      .on_applied = [this](Decree decree) { Step(Applied{decree}); },
+      .on_failed = [this](Decree decree,
+                          const absl::Status& status) { OnApplyFailed(decree, status); },
+      .on_no_space = [this](const absl::Status& status) { work_.OnNoSpace("an apply", status); }};
+}
+
+ServedPartition Replica::Served() {
+  return {.clock = host_->env.clock(),
+          .strand = strand_,
+          .pid = pid_,
+          .server = host_->self.ToString(),
+          .stats = stats_,
+          .office = office_,
+          .engine = store_.engine(),
+          .owner = [this] { return std::weak_ptr<void>(weak_from_this()); },
+          .in_pool = [this](PoolWork work,
+                            Then then) { work_.InPool(std::move(work), std::move(then)); },
+          .fence = [this](const std::string& why) { Fence(why); },
+          .tag = [this] { return Tag(); }};
+}
+
+ReplicaVerifying::Hooks Replica::VerifyingHooks() {
+  return {.call =
+              [this](Endpoint to, const char* name, std::string body, absl::Duration timeout,
+                     ReplicaMessages::OnResult on_result) {
+                messages_.Call(to, name, std::move(body), timeout, std::move(on_result));
+              },
+          .write_nothing = [this] { WriteNothing(); },
+          .fence = [this](const std::string& why) { Fence(why); },
+          .tag = [this] { return Tag(); }};
+}
+
+ReplicaCheckpoints::Hooks Replica::CheckpointsHooks() {
+  return {.owner = [this] { return std::weak_ptr<void>(weak_from_this()); },
+          .is_holding = [this] { return holds_ > 0; },
+          .hot_keys = [this] { return reads_.HotKeys(); },
+          .on_interval = [this] { verifying_.Consider(); },
+          .write_nothing = [this] { WriteNothing(); },
+          .step = [this](const Event& event) { Step(event); },
+          .fence = [this](const std::string& why) { Fence(why); },
+          .tag = [this] { return Tag(); }};
+}
 
 Replica::~Replica() { host_->requests->Close(pid_, stats_); }
 

@@ -127,6 +127,14 @@ class Replica : public std::enable_shared_from_this<Replica> {
   using PoolWork = DiskWork::PoolWork;
   using Then = DiskWork::Then;
 
+  // ---- what the parts are given; made before the parts that they call ----
+  ReplicaStore::Hooks StoreHooks();
+  DiskWork::Hooks WorkHooks();
+  ApplyQueue::Hooks ApplyHooks();
+  ServedPartition Served();
+  ReplicaVerifying::Hooks VerifyingHooks();
+  ReplicaCheckpoints::Hooks CheckpointsHooks();
+
   // ---- the step loop ----
   void Step(const Event& event) { Step(event, host_->env.clock().Now()); }
   void Step(const Event& event, Instant now);
