@@ -67,22 +67,7 @@ MetaServer::State::State(Environment& env, Transport& transport, MetaStore& stor
       wall_clocks_(env.clock(), state_, options_.clock_offset_max, [this] { SchedulePlan(); }),
       older_servers_(transport, env.clock(), strand_, owner_life_, state_, codec_,
                      [this](InboundRequest beacon) { OnRequest(std::move(beacon)); }),
-      servers_({.state = state_,
-                .detector = detector_,
-                .numbers = numbers_,
-                .wall_clocks = wall_clocks_,
-                .older_servers = older_servers_,
-                .options = options_,
-                .codec = codec_,
-                .clock = env.clock(),
-                .life = 1 + static_cast<int64_t>(env_.random().Below(INT64_MAX)),
-                .deaths = stats_.server_deaths},
-               {.excused_until =
-                    [this] {
-                      NoteStandstill();  // of the process alone: beacons waited, too
-                      return excused_until_;
-                    },
-                .plan = [this] { SchedulePlan(); }}),
+      servers_(UsesOfServers(), EventsOfServers()),
       configurations_({.state = state_,
                        .detector = detector_,
                        .numbers = numbers_,
@@ -99,15 +84,7 @@ MetaServer::State::State(Environment& env, Transport& transport, MetaStore& stor
                    .clock = env.clock(),
                    .strand = strand_,
                    .life = owner_life_}),
-      table_changes_(state_, store_, env.clock(),
-                     {.changed =
-                          [this](Table& table) {
-                            table_news_.Begin(table);
-                            SchedulePlan();
-                          },
-                      .given_up = [this] { SchedulePlan(); },
-                      .judgeable = [this](PartitionId pid) { configurations_.JudgeHeld(pid); },
-                      .again = [this](InboundRequest request) { OnRequest(std::move(request)); }}),
+      table_changes_(state_, store_, env.clock(), EventsOfTableChanges()),
       tables_({.state = state_,
                .store = store_,
                .changes = table_changes_,
@@ -117,17 +94,7 @@ MetaServer::State::State(Environment& env, Transport& transport, MetaStore& stor
                .strand = strand_,
                .life = owner_life_,
                .plan = [this] { SchedulePlan(); }}),
-      recovery_({.state = state_,
-                 .detector = detector_,
-                 .numbers = numbers_,
-                 .store = store_,
-                 .changes = table_changes_,
-                 .options = options_,
-                 .codec = codec_,
-                 .transport = transport,
-                 .clock = env.clock(),
-                 .strand = strand_,
-                 .life = owner_life_},
+      recovery_(UsesOfRecovery(),
                 {.leases_end = [this] { return servers_.leases_end(); },
                  .begun = [this] { BeginRecovery(); },
                  .ended = [this](RecoveryRequests::End end) { EndRecovery(end); }}),
@@ -146,6 +113,55 @@ MetaServer::State::State(Environment& env, Transport& transport, MetaStore& stor
   tables_.AddTo(handlers_);
   recovery_.AddTo(handlers_);
   admin_.AddTo(handlers_);
+}
+
+// ---- what the parts are given ----
+
+ServerRequests::Uses MetaServer::State::UsesOfServers() {
+  return {.state = state_,
+          .detector = detector_,
+          .numbers = numbers_,
+          .wall_clocks = wall_clocks_,
+          .older_servers = older_servers_,
+          .options = options_,
+          .codec = codec_,
+          .clock = env_.clock(),
+          .life = 1 + static_cast<int64_t>(env_.random().Below(INT64_MAX)),
+          .deaths = stats_.server_deaths};
+}
+
+ServerRequests::Events MetaServer::State::EventsOfServers() {
+  return {.excused_until =
+              [this] {
+                NoteStandstill();  // of the process alone: beacons waited, too
+                return excused_until_;
+              },
+          .plan = [this] { SchedulePlan(); }};
+}
+
+TableChanges::Events MetaServer::State::EventsOfTableChanges() {
+  return {.changed =
+              [this](Table& table) {
+                table_news_.Begin(table);
+                SchedulePlan();
+              },
+          .given_up = [this] { SchedulePlan(); },
+          .judgeable = [this](PartitionId pid) { configurations_.JudgeHeld(pid); },
+          .again = [this](InboundRequest request) { OnRequest(std::move(request)); }};
+}
+
+RecoveryRequests::Uses MetaServer::State::UsesOfRecovery() {
+  return {.state = state_,
+          .detector = detector_,
+          .numbers = numbers_,
+          .store = store_,
+          .changes = table_changes_,
+          .options = options_,
+          .codec = codec_,
+          .transport = transport_,
+          .clock = env_.clock(),
+          .strand = strand_,
+          .life = owner_life_};
 }
 
 absl::Status MetaServer::State::Start() {

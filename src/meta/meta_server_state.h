@@ -51,6 +51,12 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   // kAwaitsRecovery: nothing is stored, and it was configured to be told to recover first.
   enum class Phase { kStarting, kAwaitsRecovery, kUnderRecovery, kServing, kStopped };
 
+  // ---- what the parts are given; made before the parts that they call ----
+  ServerRequests::Uses UsesOfServers();
+  ServerRequests::Events EventsOfServers();
+  TableChanges::Events EventsOfTableChanges();
+  RecoveryRequests::Uses UsesOfRecovery();
+
   Instant Now() const { return env_.clock().Now(); }
   FunctionLevel Level() const { return LevelOf(state_, options_); }
 
