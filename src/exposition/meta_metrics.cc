@@ -39,17 +39,31 @@ MetaMetrics::MetaMetrics(MetricRegistry& registry, MetaServer& server, const Clo
       // An empty overview until the first one comes, so that readers need no check for null.
       latest_(std::make_shared<const ClusterOverview>()),
       latest_at_(clock.Now()) {
-  const auto add = [&](MetricInfo info, auto of) {
-    held_.push_back(registry.Add(std::move(info), MetricKind::kGauge, {},
-                                 [this, of] { return static_cast<double>(of(*Latest())); }));
-  };
-  add({.name = "alive_replica_servers", .help = "Replica servers whose beacons arrive."},
-      [](const ClusterOverview& overview) { return overview.alive_servers; });
-  add({.name = "unalive_replica_servers", .help = "Known replica servers that are silent."},
-      [](const ClusterOverview& overview) { return overview.dead_servers; });
-  add({.name = "configuration_steps_under_way",
-       .help = "Partitions of which a member is being made, moved or removed."},
-      [](const ClusterOverview& overview) { return overview.work.size(); });
+  AddServers(registry);
+  AddPartitions(registry);
+  AddClocks(registry);
+  AddDisk(registry);
+  AddConcerns(registry);
+  AddActs(registry);
+}
+
+template <class Of>
+void MetaMetrics::AddGauge(MetricRegistry& registry, MetricInfo info, Of of) {
+  held_.push_back(registry.Add(std::move(info), MetricKind::kGauge, {},
+                               [this, of] { return static_cast<double>(of(*Latest())); }));
+}
+
+void MetaMetrics::AddServers(MetricRegistry& registry) {
+  AddGauge(registry,
+           {.name = "alive_replica_servers", .help = "Replica servers whose beacons arrive."},
+           [](const ClusterOverview& overview) { return overview.alive_servers; });
+  AddGauge(registry,
+           {.name = "unalive_replica_servers", .help = "Known replica servers that are silent."},
+           [](const ClusterOverview& overview) { return overview.dead_servers; });
+  AddGauge(registry,
+           {.name = "configuration_steps_under_way",
+            .help = "Partitions of which a member is being made, moved or removed."},
+           [](const ClusterOverview& overview) { return overview.work.size(); });
   held_.push_back(registry.Add(
       {.name = "cluster_figures_age_seconds",
        .help = "Since the figures of servers, partitions and tables were made; it grows where the "
@@ -59,6 +73,9 @@ MetaMetrics::MetaMetrics(MetricRegistry& registry, MetaServer& server, const Clo
         const MutexLock lock(mutex_);
         return absl::ToDoubleSeconds(clock_.Now() - latest_at_);
       }));
+}
+
+void MetaMetrics::AddPartitions(MetricRegistry& registry) {
   for (size_t i = 0; i < kPartitionHealths; ++i) {
     const auto health = static_cast<PartitionHealth>(i);
     held_.push_back(registry.AddTable(
@@ -75,6 +92,9 @@ MetaMetrics::MetaMetrics(MetricRegistry& registry, MetaServer& server, const Clo
           return rows;
         }));
   }
+}
+
+void MetaMetrics::AddClocks(MetricRegistry& registry) {
   held_.push_back(registry.AddTable(
       {.name = "server_clock_offset_seconds",
        .help = "A server's wall clock minus what most wall clocks of the cluster show."},
@@ -96,27 +116,41 @@ MetaMetrics::MetaMetrics(MetricRegistry& registry, MetaServer& server, const Clo
               {{{"server", server.address.ToString()}}, server.has_wrong_clock ? 1.0 : 0.0});
         return rows;
       }));
-  add({.name = "meta_clock_offset_seconds",
+  AddGauge(
+      registry,
+      {.name = "meta_clock_offset_seconds",
        .help = "The meta server's wall clock minus what most wall clocks of the cluster show."},
       [](const ClusterOverview& overview) {
         return absl::ToDoubleSeconds(overview.clocks.our_offset.value_or(absl::ZeroDuration()));
       });
-  add({.name = "meta_clock_wrong", .help = "1: that is more than clock_offset_max."},
-      [](const ClusterOverview& overview) { return overview.clocks.is_ours_wrong ? 1 : 0; });
-  add({.name = "clocks_disagree",
-       .help = "1: most wall clocks of the cluster do not agree; nothing is removed by time."},
-      [](const ClusterOverview& overview) { return overview.clocks.agree ? 0 : 1; });
-  add({.name = "meta_disk_full",
+  AddGauge(registry, {.name = "meta_clock_wrong", .help = "1: that is more than clock_offset_max."},
+           [](const ClusterOverview& overview) { return overview.clocks.is_ours_wrong ? 1 : 0; });
+  AddGauge(registry,
+           {.name = "clocks_disagree",
+            .help = "1: most wall clocks of the cluster do not agree; nothing is removed by time."},
+           [](const ClusterOverview& overview) { return overview.clocks.agree ? 0 : 1; });
+}
+
+void MetaMetrics::AddDisk(MetricRegistry& registry) {
+  AddGauge(
+      registry,
+      {.name = "meta_disk_full",
        .help = "1: the meta server's disk is full; changes of tables are refused, failovers go on "
                "while its reserve lasts."},
       [](const ClusterOverview& overview) { return overview.store.is_short ? 1 : 0; });
-  add({.name = "meta_disk_available_bytes", .help = "Where the meta server's state is stored."},
+  AddGauge(
+      registry,
+      {.name = "meta_disk_available_bytes", .help = "Where the meta server's state is stored."},
       [](const ClusterOverview& overview) { return overview.store.available_bytes; });
-  add({.name = "meta_disk_reserve_bytes",
-       .help = "Size of the reserve file there, which a full disk gives up."},
-      [](const ClusterOverview& overview) { return overview.store.reserve_bytes; });
-  add({.name = "meta_disk_reserve_wanted_bytes", .help = "What it shall be."},
-      [](const ClusterOverview& overview) { return overview.store.reserve_bytes_wanted; });
+  AddGauge(registry,
+           {.name = "meta_disk_reserve_bytes",
+            .help = "Size of the reserve file there, which a full disk gives up."},
+           [](const ClusterOverview& overview) { return overview.store.reserve_bytes; });
+  AddGauge(registry, {.name = "meta_disk_reserve_wanted_bytes", .help = "What it shall be."},
+           [](const ClusterOverview& overview) { return overview.store.reserve_bytes_wanted; });
+}
+
+void MetaMetrics::AddConcerns(MetricRegistry& registry) {
   held_.push_back(registry.AddTable(
       {.name = "older_copies",
        .help =
@@ -148,6 +182,9 @@ MetaMetrics::MetaMetrics(MetricRegistry& registry, MetaServer& server, const Clo
           rows.push_back({{{"table", table.name}}, static_cast<double>(table.undecided)});
         return rows;
       }));
+}
+
+void MetaMetrics::AddActs(MetricRegistry& registry) {
   held_.push_back(
       registry.AddTable({.name = "meta_function_level", .help = "1 for the level that holds."},
                         MetricKind::kGauge, [this] {
@@ -157,17 +194,17 @@ MetaMetrics::MetaMetrics(MetricRegistry& registry, MetaServer& server, const Clo
   held_.push_back(registry.Add({.name = "partition_configuration_changes_total",
                                 .help = "Configurations of partitions stored since the start.",
                                 .old = {.name = "partition_configuration_changes"}},
-                               {}, server.stats().configuration_changes));
+                               {}, server_.stats().configuration_changes));
   held_.push_back(registry.Add(
       {.name = "primary_choice_failures_total",
        .help = "Looks at a partition without a primary that found nobody who may be made "
                "one; ddd_diagnose in the shell says why.",
        .old = {.name = "choose_primary_failed_operations"}},
-      {}, server.stats().primary_choice_failures));
+      {}, server_.stats().primary_choice_failures));
   held_.push_back(registry.Add({.name = "replica_server_disconnections_total",
                                 .help = "Replica servers declared dead since the start.",
                                 .old = {.name = "replica_server_disconnections"}},
-                               {}, server.stats().server_deaths));
+                               {}, server_.stats().server_deaths));
 }
 
 std::shared_ptr<const ClusterOverview> MetaMetrics::Refresh() {

@@ -32,6 +32,20 @@ class MetaMetrics {
   std::shared_ptr<const ClusterOverview> Refresh();
 
  private:
+  // Families, in the order in which they are shown.
+  void AddServers(MetricRegistry& registry);
+  void AddPartitions(MetricRegistry& registry);
+  void AddClocks(MetricRegistry& registry);
+  // Where the meta server's state is stored.
+  void AddDisk(MetricRegistry& registry);
+  // What needs somebody's attention.
+  void AddConcerns(MetricRegistry& registry);
+  // What the meta server does, and did since its start.
+  void AddActs(MetricRegistry& registry);
+  // A family of one figure of the latest overview.
+  template <class Of>
+  void AddGauge(MetricRegistry& registry, MetricInfo info, Of of);
+
   std::shared_ptr<const ClusterOverview> Latest() const;
 
   MetaServer& server_;
