@@ -48,7 +48,7 @@ class ReplicaOpening::Replay {
 
   absl::Status Take(MutationPtr mutation) {
     // Nothing behind a hole may be applied.
-    if (has_hole_) return absl::OkStatus();  // nothing behind a hole may be applied
+    if (has_hole_) return absl::OkStatus();
     const Ballot ballot = mutation->ballot;
     const Decree committed = mutation->last_committed;
     committed_.clear();
@@ -242,7 +242,7 @@ absl::Status ReplicaOpening::TakeOver(const std::vector<MutationPtr>& records,
     if (verdict != TakeOverPlanner::Verdict::kTake) continue;
     RETURN_IF_ERROR(replay_->Take(m));
     // A hole is not carried into the private log: the next start would stop there again.
-    if (replay_->has_hole()) continue;  // a hole is not carried into the private log
+    if (replay_->has_hole()) continue;
     append->push_back(m);
     ++taken_;
   }
@@ -272,7 +272,7 @@ absl::StatusOr<OpenedReplica> ReplicaOpening::Finish() {
     info.is_learner = true;  // what is missing stays missing at the next start
   }
   // A shared log that appears later has offsets of its own, which begin at 0.
-  if (host_.SharedLogEnd() == 0) info.offset_in_shared_log = 0;  // offsets of a new one start there
+  if (host_.SharedLogEnd() == 0) info.offset_in_shared_log = 0;
   // Durable before the replica takes part in anything.
   RETURN_IF_ERROR(SettleInitInfo(host_.disks->env.files(), opened.directory, info));
   opened.info = info;
