@@ -249,59 +249,65 @@ void ClientReads::Answer(Call call, std::string body) {
 
 // ---- several records ----
 
+void ClientReads::ReadInPoolUnlessLate(Call call, Work work) {
+  if (!IsPoolLate(call.responder)) ReadInPool(std::move(call), std::move(work), [] {});
+}
+
+template <class Request, class PointsOf, class Operate>
+void ClientReads::ReadPoints(Call call, std::string body, PointsOf points_of, Operate operate) {
+  ReadInTurns read(partition_.engine, operate);
+  if (body.size() > kRequestOnStrandBytesMax)
+    // A long request is decoded in the pool: even that would hold the strand up.
+    return ReadInPoolUnlessLate(std::move(call),
+                                [read, body = std::move(body), get = std::optional<Request>()](
+                                    const ReadTerms& terms) mutable -> MaybeAnswer {
+                                  if (!get) {
+                                    ASSIGN_OR_RETURN(get, DecodeWrapped<Request>(body));
+                                  }
+                                  return read.Take(*get, terms, ReadTier::kAll);
+                                });
+  absl::StatusOr<Request> get = DecodeWrapped<Request>(body);
+  if (!get.ok()) return call.responder.Reply(ErrorCode::kInvalidData);
+  if constexpr (requires { get->hash_key; })
+    // Only where there is one hash key for the whole request.
+    partition_.NoteKey(KeyUse::kRead, get->hash_key, call.responder.arrived());
+  const size_t points = points_of(*get);
+  // Points in the cache are answered here. A range always goes to the pool, because its length is
+  // not known.
+  if (points > 0 && points <= kPointsOnStrandMax) {
+    MaybeAnswer answer =
+        read.Take(*get, TermsOf(ExpiryNow(partition_.clock), admission_.Settings(), call.deadline),
+                  ReadTier::kCacheOnly);
+    // Something is not in the cache, or there is too much: the pool begins anew with all of it.
+    if (!WantsAnotherTurn(answer) && !absl::IsUnavailable(answer.status()))
+      return AnswerSeveral(std::move(call), std::move(answer));
+  }
+  ReadInPoolUnlessLate(std::move(call), [read = std::move(read),
+                                         get = *std::move(get)](const ReadTerms& terms) mutable {
+    return read.Take(get, terms, ReadTier::kAll);
+  });
+}
+
 void ClientReads::ReadSeveral(Call call, std::string body) {
   ClientAnswer& responder = call.responder;
-  const auto in_pool = [&](Work work) {
-    if (!IsPoolLate(responder)) ReadInPool(std::move(call), std::move(work), [] {});
-  };
-  // Decodes the request and answers it by `operate`, here if that is quickly done.
-  const auto read_points = [&]<class Request>(auto points_of, auto operate, const Request*) {
-    ReadInTurns read(partition_.engine, operate);
-    if (body.size() > kRequestOnStrandBytesMax)
-      // A long request is decoded in the pool: even that would hold the strand up.
-      return in_pool([read, body = std::move(body), get = std::optional<Request>()](
-                         const ReadTerms& terms) mutable -> MaybeAnswer {
-        if (!get) {
-          ASSIGN_OR_RETURN(get, DecodeWrapped<Request>(body));
-        }
-        return read.Take(*get, terms, ReadTier::kAll);
-      });
-    absl::StatusOr<Request> get = DecodeWrapped<Request>(body);
-    if (!get.ok()) return responder.Reply(ErrorCode::kInvalidData);
-    if constexpr (requires { get->hash_key; })
-      // Only where there is one hash key for the whole request.
-      partition_.NoteKey(KeyUse::kRead, get->hash_key, call.responder.arrived());
-    const size_t points = points_of(*get);
-    // Points in the cache are answered here. A range always goes to the pool, because its length is
-    // not known.
-    if (points > 0 && points <= kPointsOnStrandMax) {
-      MaybeAnswer answer = read.Take(
-          *get, TermsOf(ExpiryNow(partition_.clock), admission_.Settings(), call.deadline),
-          ReadTier::kCacheOnly);
-      // Something is not in the cache, or there is too much: the pool begins anew with all of it.
-      if (!WantsAnotherTurn(answer) && !absl::IsUnavailable(answer.status()))
-        return AnswerSeveral(std::move(call), std::move(answer));
-    }
-    in_pool([read = std::move(read), get = *std::move(get)](const ReadTerms& terms) mutable {
-      return read.Take(get, terms, ReadTier::kAll);
-    });
-  };
-
   switch (call.code) {
     case ReadCode::kMultiGet:
-      return read_points([](const MultiGetRequest& get) { return get.sort_keys.size(); },
-                         MultiGetAnswer, static_cast<const MultiGetRequest*>(nullptr));
+      return ReadPoints<MultiGetRequest>(
+          std::move(call), std::move(body),
+          [](const MultiGetRequest& get) { return get.sort_keys.size(); }, MultiGetAnswer);
     case ReadCode::kBatchGet:
-      return read_points([](const BatchGetRequest& get) { return get.keys.size(); }, BatchGetAnswer,
-                         static_cast<const BatchGetRequest*>(nullptr));
+      return ReadPoints<BatchGetRequest>(
+          std::move(call), std::move(body),
+          [](const BatchGetRequest& get) { return get.keys.size(); }, BatchGetAnswer);
     case ReadCode::kSortKeyCount: {
       auto hash_key = DecodeWrapped<Blob>(body);
       if (!hash_key.ok()) return responder.Reply(ErrorCode::kInvalidData);
       partition_.NoteKey(KeyUse::kRead, *hash_key, call.responder.arrived());
-      return in_pool([read = ReadInTurns(partition_.engine, CountAnswer),
-                      hash_key = *std::move(hash_key)](const ReadTerms& terms) mutable {
-        return read.Take(hash_key, terms, ReadTier::kAll);
-      });
+      return ReadInPoolUnlessLate(
+          std::move(call), [read = ReadInTurns(partition_.engine, CountAnswer),
+                            hash_key = *std::move(hash_key)](const ReadTerms& terms) mutable {
+            return read.Take(hash_key, terms, ReadTier::kAll);
+          });
     }
     case ReadCode::kGetScanner: {
       const auto scanner = DecodeWrapped<GetScannerRequest>(body);

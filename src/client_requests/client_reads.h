@@ -67,10 +67,15 @@ class ClientReads {
   void ReadOne(Call call, const std::string& body);
   void AnswerOne(Call call, absl::StatusOr<Record> record, uint32_t now);
   void ReadSeveral(Call call, std::string body);
+  // Answers by `operate`: here, where the request is short and its points are all in the cache.
+  // `points_of`: how many keys it names; 0: a range.
+  template <class Request, class PointsOf, class Operate>
+  void ReadPoints(Call call, std::string body, PointsOf points_of, Operate operate);
   ReadTerms TermsOf(uint32_t now, const TableSettings& settings, Instant deadline) const;
   // Whether the pool's queue waits too long already; then the request was answered kBusy.
   bool IsPoolLate(ClientAnswer& responder);
   void ReadInPool(Call call, Work work, absl::AnyInvocable<void()> then);
+  void ReadInPoolUnlessLate(Call call, Work work);
   // `body` holds one.
   void AnswerSeveral(Call call, absl::StatusOr<std::optional<std::string>> body);
   void Answer(Call call, std::string body);
