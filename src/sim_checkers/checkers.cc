@@ -124,9 +124,12 @@ std::string Describe(const Value& value) {
   return value.write == nullptr ? std::string("the initial value") : Quote(value.write->value);
 }
 
-void CheckKey(std::string_view key, const std::vector<const Operation*>& operations,
-              Violations* violations) {
-  std::map<std::string_view, Value> values;
+using Values = std::map<std::string_view, Value>;
+
+// When each value was there, as the operations show it. A read of what can't be is a violation.
+Values ValuesOf(std::string_view key, const std::vector<const Operation*>& operations,
+                Violations* violations) {
+  Values values;
   // Reads that found nothing read this value.
   Value& initial = values[""];
   initial.first_end = Instant(INT64_MIN);
@@ -161,7 +164,11 @@ void CheckKey(std::string_view key, const std::vector<const Operation*>& operati
     value.first_end = std::min(value.first_end, operation->returned);
     value.last_begin = std::max(value.last_begin, operation->invoked);
   }
+  return values;
+}
 
+// Two values at one time are a violation.
+void FindClashes(std::string_view key, const Values& values, Violations* violations) {
   // A value that was in place for a span (first end before last begin) is forward; one whose
   // operations all overlap is backward, and may be placed at a point.
   std::vector<const Value*> forward, backward;
@@ -198,6 +205,11 @@ void CheckKey(std::string_view key, const std::vector<const Operation*>& operati
       if (value->first_end < (*candidate)->last_begin) clash(**candidate, *value);
     }
   }
+}
+
+void CheckKey(std::string_view key, const std::vector<const Operation*>& operations,
+              Violations* violations) {
+  FindClashes(key, ValuesOf(key, operations, violations), violations);
 }
 
 }  // namespace
