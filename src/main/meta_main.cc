@@ -36,6 +36,33 @@ HttpResponse AnswerCluster(MetaMetrics& metrics, const Clock& clock) {
           .body = OverviewJson(*overview, clock.WallMicros() / 1000)};
 }
 
+// Each reading of the pages asks the meta server anew. All outlive the pages.
+void AddClusterPage(ServerPages& pages, MetaMetrics& metrics, const Clock& clock) {
+  pages.BeforeReading([&metrics] { metrics.Refresh(); });
+  pages.Add("/ui/cluster.json", "what the dashboard shows of the cluster, as JSON",
+            [&metrics, &clock](const HttpRequest&) { return AnswerCluster(metrics, clock); });
+}
+
+BannerLines Banner(const ServerConfig& config, int64_t open_files_max, int64_t connections_max,
+                   const ClusterIdentity& cluster) {
+  return {{"file descriptors", absl::StrCat("at most ", open_files_max, ", of them ",
+                                            connections_max, " for connections")},
+          {"cluster", cluster.ToString()},
+          {"state", config.meta_data_directory + "/meta.journal, synced before it is answered"},
+          {"grace", absl::FormatDuration(config.meta.grace)}};
+}
+
+// What is known of servers that are kept out, or let in, beside the meta server.
+void AddWarnings(const KnockingServers& knocking, const ClusterIdentity& cluster,
+                 const OlderServers& older, Instant now, ClusterOverview* overview) {
+  const auto tables =
+      overview->tables.empty() ? KnockingServers::Tables::kNone : KnockingServers::Tables::kSome;
+  if (auto warning = knocking.Warning(cluster, tables, now))
+    overview->warnings.push_back(*std::move(warning));
+  if (auto notice = OlderServersNotice(older, *overview, cluster.name()))
+    overview->warnings.push_back(*std::move(notice));
+}
+
 int Serve(const ServerConfig& config, MetaServer& server, AsioTransport& transport,
           const OlderServers& older) {
   // Tables and configurations first: the first request must find them.
@@ -86,12 +113,7 @@ int Main(int argc, char** argv) {
                                          .gate = &access,
                                          .connections_max = connections});
   ServerPages pages(ServerKind::kMeta, config, env, transport, access);
-  LogBanner("arion_meta", config,
-            {{"file descriptors", absl::StrCat("at most ", limit->limit, ", of them ", connections,
-                                               " for connections")},
-             {"cluster", cluster.ToString()},
-             {"state", config.meta_data_directory + "/meta.journal, synced before it is answered"},
-             {"grace", absl::FormatDuration(config.meta.grace)}});
+  LogBanner("arion_meta", config, Banner(config, limit->limit, connections, cluster));
   JournalMetaStore store(env, config.meta_data_directory,
                          {.reserve_bytes = config.meta_disk_reserve_bytes});
   config.meta.other_requests = [&commands = pages.commands()](InboundRequest& request) {
@@ -111,17 +133,10 @@ int Main(int argc, char** argv) {
       },
       server);
   MetaMetrics metrics(pages.registry(), server, env.clock(), [&](ClusterOverview* overview) {
-    const auto tables =
-        overview->tables.empty() ? KnockingServers::Tables::kNone : KnockingServers::Tables::kSome;
-    if (auto warning = knocking.Warning(cluster, tables, env.clock().Now()))
-      overview->warnings.push_back(*std::move(warning));
-    if (auto notice = OlderServersNotice(older, *overview, config.cluster_name))
-      overview->warnings.push_back(*std::move(notice));
+    AddWarnings(knocking, cluster, older, env.clock().Now(), overview);
   });
   const MetricRegistrations older_servers = RegisterOlderServers(pages.registry(), older);
-  pages.BeforeReading([&] { metrics.Refresh(); });
-  pages.Add("/ui/cluster.json", "what the dashboard shows of the cluster, as JSON",
-            [&](const HttpRequest&) { return AnswerCluster(metrics, env.clock()); });
+  AddClusterPage(pages, metrics, env.clock());
   int exit_code = Serve(config, server, transport, older);
   // No request arrives any more; then the pages end, which still read the server; then the loops.
   transport.Stop();

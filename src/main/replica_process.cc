@@ -166,6 +166,69 @@ void AddProcessPages(ServerPages& pages, ReplicaServer& server, const Clock& clo
             });
 }
 
+// What the server asks of its process. Commands and `meta_servers` outlive it.
+void ConnectToProcess(ServerConfig& config, RemoteCommands& commands, NameBook& meta_servers) {
+  // At the start only: each disk gets disk_answer_max to answer.
+  config.replica.layout.ask_disks = [patience = config.disk_answer_max](auto jobs) {
+    return RunWithPatience(std::move(jobs), patience);
+  };
+  config.replica.other_requests = [&commands](InboundRequest& request) {
+    return commands.Handle(request);
+  };
+  config.replica.on_meta_unanswered = [&meta_servers] { meta_servers.LookUpSoon(); };
+}
+
+// Three users share the limit of open files. The engines' limit goes through a pool, since setting
+// it may wait. All but `files` outlive the pools.
+void ShareOpenFiles(OpenFileBudget& files, AsioTransport& transport, PosixEnvironment& env,
+                    const std::string& home, RocksdbEngineFactory& engines) {
+  files.OnChanged([&transport, &env, home, &engines](const OpenFileShares& shares) {
+    transport.LimitConnections(shares.connections);
+    env.descriptors().SetScarce(!shares.has_spares);
+    // The flush pool of the first disk: any pool that may wait does.
+    env.flush_pool(home).Submit(
+        [limit = engines.OpenFilesLimiter(), max = shares.tables_per_engine] { limit(max); });
+  });
+}
+
+// What /metrics says of disks, files and other servers, while it lives.
+struct DiskMetrics {
+  DiskMetrics(MetricRegistry& registry, Environment& env, const ServerConfig& config,
+              RocksdbEngineFactory& engines, const ReplicaServer& server)
+      : replay(RegisterReplay(registry, server)),
+        devices(RegisterLogDevices(registry, env, config.disks,
+                                   config.replica.layout.log_home_directory)),
+        engine_files(RegisterEngineFiles(registry, env, engines, config.disks)),
+        open_files(RegisterOpenFiles(registry, *config.replica.open_files)),
+        disks(RegisterDisks(registry, server)),
+        older_servers(RegisterOlderServers(registry, *config.replica.older_servers)),
+        join(RegisterJoin(registry, server)) {}
+
+  const MetricRegistrations replay, devices, engine_files, open_files, disks, older_servers, join;
+};
+
+// And of the process, the requests and the replicas.
+struct LoadMetrics {
+  LoadMetrics(MetricRegistry& registry, PosixEnvironment& env, const ServerConfig& config,
+              const PosixWatchdog& watchdog, const RocksdbEngineFactory& engines,
+              const ReplicaServer& server)
+      : pools(RegisterPools(registry, env, config.disks, watchdog)),
+        recovery(RegisterRecovery(registry, server, env.clock())),
+        shared_log(RegisterSharedLog(registry, server)),
+        rows(std::make_shared<RecentRows>(server.requests(), env.clock())),
+        requests(RegisterRequests(registry, rows)),
+        sampler(server.requests(), env.clock()),
+        replicas(RegisterReplicas(registry, server, rows, env.clock())),
+        engine_figures(RegisterEngines(registry, engines, sampler, rows, env.clock())) {}
+
+  const MetricRegistrations pools, recovery, shared_log;
+  // One asking of the book serves all families of a reading.
+  const std::shared_ptr<RecentRows> rows;
+  const MetricRegistrations requests;
+  const ReplicaSampler sampler;
+  const MetricRegistrations replicas, engine_figures;
+};
+
 int Serve(const ServerConfig& config, ReplicaServer& server, AsioTransport& transport,
           NameBook& meta_servers, OlderServers& older) {
   const LateRefusal refusal(server);
@@ -228,25 +291,9 @@ int RunReplicaServer(int argc, char** argv, const ReplicaVariant& variant) {
   ServerPages pages(ServerKind::kReplica, config, env, transport, access);
   RocksdbEngineFactory engines(world, EngineOptions(config, files->shares()));
   LogBanner("arion_replica", config, Banner(config, world, engines, files->shares()));
-  // Three users share the limit. The engines' limit goes through a pool, since setting it
-  // may wait.
-  files->OnChanged([&](const OpenFileShares& shares) {
-    transport.LimitConnections(shares.connections);
-    env.descriptors().SetScarce(!shares.has_spares);
-    // The flush pool of the first disk: any pool that may wait does.
-    env.flush_pool(homes.front())
-        .Submit(
-            [limit = engines.OpenFilesLimiter(), max = shares.tables_per_engine] { limit(max); });
-  });
-  // At the start only: each disk gets disk_answer_max to answer.
-  config.replica.layout.ask_disks = [patience = config.disk_answer_max](auto jobs) {
-    return RunWithPatience(std::move(jobs), patience);
-  };
-  config.replica.other_requests = [&commands = pages.commands()](InboundRequest& request) {
-    return commands.Handle(request);
-  };
+  ShareOpenFiles(*files, transport, env, homes.front(), engines);
   NameBook meta_servers(config.meta_servers, LookUp);
-  config.replica.on_meta_unanswered = [&meta_servers] { meta_servers.LookUpSoon(); };
+  ConnectToProcess(config, pages.commands(), meta_servers);
   ReplicaServer server(world, transport, variant.engines ? variant.engines(engines) : engines,
                        config.replica);
   // Settings that change while it runs; the rest of the configuration is fixed.
@@ -255,29 +302,12 @@ int RunReplicaServer(int argc, char** argv, const ReplicaVariant& variant) {
     older.SetPolicy(OlderServersPolicy(changed.join_pegasus_cluster));
     server.Reconfigure(changed.replica);
   });
-  MetricRegistrations replay = RegisterReplay(pages.registry(), server);
-  MetricRegistrations devices = RegisterLogDevices(pages.registry(), world, config.disks,
-                                                   config.replica.layout.log_home_directory);
-  MetricRegistrations engine_files =
-      RegisterEngineFiles(pages.registry(), world, engines, config.disks);
-  MetricRegistrations open_files = RegisterOpenFiles(pages.registry(), *files);
-  MetricRegistrations disks = RegisterDisks(pages.registry(), server);
-  MetricRegistrations older_servers = RegisterOlderServers(pages.registry(), *older);
-  MetricRegistrations join = RegisterJoin(pages.registry(), server);
+  const DiskMetrics disk_metrics(pages.registry(), world, config, engines, server);
   PosixWatchdog watchdog(env, config.stuck_after);
-  MetricRegistrations pools = RegisterPools(pages.registry(), env, config.disks, watchdog);
-  MetricRegistrations recovery = RegisterRecovery(pages.registry(), server, env.clock());
-  MetricRegistrations shared_log = RegisterSharedLog(pages.registry(), server);
-  // One asking of the book serves all families of a reading.
-  const auto rows = std::make_shared<RecentRows>(server.requests(), env.clock());
-  MetricRegistrations requests = RegisterRequests(pages.registry(), rows);
-  const ReplicaSampler sampler(server.requests(), env.clock());
-  MetricRegistrations replicas = RegisterReplicas(pages.registry(), server, rows, env.clock());
-  MetricRegistrations engine_figures =
-      RegisterEngines(pages.registry(), engines, sampler, rows, env.clock());
+  const LoadMetrics load_metrics(pages.registry(), env, config, watchdog, engines, server);
   const auto pools_text = [&] { return PoolsText(env, config.disks, watchdog, transport); };
   AddProcessPages(pages, server, env.clock(), watchdog, pools_text);
-  const PerfCounters counters(server, engines, sampler);
+  const PerfCounters counters(server, engines, load_metrics.sampler);
   AddReplicaCommands(pages.commands(), pages.settings(), server, config.advertised, counters,
                      pools_text);
   AddReplicaPages(
