@@ -225,5 +225,14 @@ TEST_F(DataDirectoriesTest, ASharedLogOutOfReachHoldsUpTheStartWhileAReplicaMayN
   EXPECT_TRUE(directories_->FindOldSharedLog({}).ok()) << "nobody needs it";
 }
 
+TEST_F(DataDirectoriesTest, AReplicaThatThisVersionNeverOpenedMayNeedItWhateverItsOffset) {
+  layout_.shared_log_directories = {"/d2/replica/slog"};
+  MakeReplica(kFirst, {2, 0}, {.offset_in_shared_log = 0});
+  layout_.data_directories[1].answers = false;
+  const auto found = Open();
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(directories_->FindOldSharedLog(*found).status()));
+}
+
 }  // namespace
 }  // namespace arion

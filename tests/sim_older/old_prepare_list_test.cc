@@ -51,6 +51,8 @@ TEST_F(OldPrepareListTest, AnEmptyOneStandsWhereItIsCommitted) {
 TEST_F(OldPrepareListTest, RoomIsMadeAmongWhatIsCommittedAndNothingElse) {
   PutAll(1, 4);
   EXPECT_TRUE(Put(Of(5)).has_value()) << "1 is not committed";
+  CommitSoft(1);
+  EXPECT_TRUE(Put(Of(5)).has_value()) << "the last that is committed stays";
   CommitSoft(2);
   EXPECT_FALSE(Put(Of(5)).has_value());
   EXPECT_EQ(list_.min(), Decree(2));
