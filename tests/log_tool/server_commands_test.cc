@@ -109,6 +109,24 @@ struct TwoLogFiles {
   }
 };
 
+TEST(ServerCommandsTest, PathsInJsonAreEscaped) {
+  MemoryFiles files;
+  const std::string server = "/the \"server\"";
+  AddReplica(files, server + "/d1/reps/2.1.pegasus");
+  files.Put(server + "/slog/log.1.0", FuzzLog({}));
+  std::string said;
+  const absl::Status prepared =
+      RunServerCommand(files,
+                       {.kind = ServerCommand::Kind::kPrepareRollback,
+                        .directories = {server + "/d1", server + "/slog"},
+                        .form = OutputForm::kJson},
+                       [&said](std::string_view text) { said.append(text); });
+  ASSERT_TRUE(prepared.ok()) << prepared;
+  EXPECT_EQ(said,
+            "{\"step\":\"2.1: .arion-log removed\"}\n"
+            "{\"shared_log\":\"/the \\\"server\\\"/slog\"}\n");
+}
+
 absl::Status CheckUpgrade(MemoryFiles& files, std::string* said) {
   return RunServerCommand(files,
                           {.kind = ServerCommand::Kind::kUpgradeCheck, .directories = {"/server"}},

@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "legacy/shared_log_stats.h"
 #include "tools/log/dry_run_files.h"
+#include "tools/log/json_line.h"
 #include "tools/log/server_data.h"
 #include "tools/log/verdict.h"
 
@@ -151,7 +152,7 @@ absl::Status Prepare(FileSystem& files, const ServerCommand& command, const Prin
     ASSIGN_OR_RETURN(data, FindServerData(files, command.directories));
     if (DirectoriesOf(data) != directories)
       return absl::UnavailableError(
-          "the data changed while they were looked at; nothing was changed: say it again");
+          "the directories of the data changed during the check; nothing was done: run it again");
   }
   // The whole of it on files that can't be changed first: an error there changes nothing at all.
   DryRunFiles dry(files, {});
@@ -161,12 +162,12 @@ absl::Status Prepare(FileSystem& files, const ServerCommand& command, const Prin
     report.clear();
     RETURN_IF_ERROR(PrepareRollback(files, data, command.rollback, &report));
   }
-  for (const std::string& line : report)
-    print(IsJson(command) ? absl::StrCat("{\"step\":\"", line, "\"}\n") : absl::StrCat(line, "\n"));
   if (IsJson(command)) {
-    print(absl::StrCat("{\"shared_log\":\"", data.shared_log, "\"}\n"));
+    for (const std::string& line : report) JsonLine(print).Add("step", line).Finish();
+    JsonLine(print).Add("shared_log", data.shared_log).Finish();
     return absl::OkStatus();
   }
+  for (const std::string& line : report) print(absl::StrCat(line, "\n"));
   if (report.empty()) print("nothing to do\n");
   print(absl::StrCat("shared log: ", SharedLogText(data), "\n", data.replicas.size(), " replicas ",
                      does ? "prepared" : "looked at; --yes does it", "\n"));

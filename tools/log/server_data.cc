@@ -230,10 +230,14 @@ absl::Status PrintWho(FileSystem& files, const std::string& directory, bool json
                                    [](const LogBlock&) { return absl::OkStatus(); }));
     for (const auto& [pid, part] : file.partitions) {
       if (json)
-        print(absl::StrCat("{\"file\":\"", log.file_name, "\",\"gpid\":\"", pid.ToString(),
-                           "\",\"first\":", part.min_decree.value(),
-                           ",\"last\":", part.max_decree.value(), ",\"mutations\":", part.mutations,
-                           ",\"bytes\":", part.bytes, "}\n"));
+        JsonLine(print)
+            .Add("file", log.file_name)
+            .Add("gpid", pid.ToString())
+            .Add("first", part.min_decree.value())
+            .Add("last", part.max_decree.value())
+            .Add("mutations", part.mutations)
+            .Add("bytes", part.bytes)
+            .Finish();
       else
         print(absl::StrCat("  ", log.file_name, "  ", pid.ToString(), "  decrees ",
                            part.min_decree.value(), "-", part.max_decree.value(), ", ",
@@ -251,12 +255,18 @@ void PrintCoverage(const ServerData& data, const std::map<PartitionId, Coverage>
   for (const ServerReplica& replica : data.replicas) {
     const Coverage& c = coverage.at(replica.pid);
     if (json) {
-      print(absl::StrCat(
-          "{\"gpid\":\"", replica.pid.ToString(), "\",\"checkpoint\":", replica.checkpoint.value(),
-          ",\"private_max\":", c.private_max.value(), ",\"known\":", c.known,
-          ",\"void\":", c.voided, ",\"taken\":", c.taken, ",\"taken_bytes\":", c.taken_bytes,
-          ",\"first\":", c.first_taken.value(), ",\"last\":", c.last_taken.value(),
-          ",\"ballot\":", c.ballot.value(), "}\n"));
+      JsonLine(print)
+          .Add("gpid", replica.pid.ToString())
+          .Add("checkpoint", replica.checkpoint.value())
+          .Add("private_max", c.private_max.value())
+          .Add("known", c.known)
+          .Add("void", c.voided)
+          .Add("taken", c.taken)
+          .Add("taken_bytes", c.taken_bytes)
+          .Add("first", c.first_taken.value())
+          .Add("last", c.last_taken.value())
+          .Add("ballot", c.ballot.value())
+          .Finish();
       continue;
     }
     print(absl::StrCat(replica.pid.ToString(), "  checkpoint ", replica.checkpoint.value(),
@@ -269,8 +279,11 @@ void PrintCoverage(const ServerData& data, const std::map<PartitionId, Coverage>
   }
   for (const auto& [pid, max] : elsewhere) {
     if (json)
-      print(absl::StrCat("{\"gpid\":\"", pid.ToString(),
-                         "\",\"elsewhere\":true,\"last\":", max.value(), "}\n"));
+      JsonLine(print)
+          .Add("gpid", pid.ToString())
+          .AddTrue("elsewhere")
+          .Add("last", max.value())
+          .Finish();
     else
       print(absl::StrCat(pid.ToString(), "  not here; the shared log has it to decree ",
                          max.value(),
