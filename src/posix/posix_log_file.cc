@@ -95,6 +95,13 @@ int PosixLogDevice::OpenFile(const std::string& path, int flags) const {
                                  : ::open(path.c_str(), flags, 0644);
 }
 
+void PosixLogDevice::CloseFile(int fd) const {
+  if (descriptors_ != nullptr)
+    descriptors_->Close(fd);
+  else
+    ::close(fd);
+}
+
 absl::StatusOr<std::shared_ptr<LogFile>> PosixLogDevice::Open(const std::string& path,
                                                               bool direct) {
   const BlockingCall call("open", path);
@@ -111,7 +118,7 @@ absl::StatusOr<std::shared_ptr<LogFile>> PosixLogDevice::Open(const std::string&
                                   s.stx_dio_mem_align <= AlignedBuffer::kAlignment);
       if (fits)
         return std::make_shared<PosixLogFile>(fd, path, AlignedBuffer::kAlignment, descriptors_);
-      ::close(fd);
+      CloseFile(fd);
       // EINVAL: the file system has no direct I/O. Then the file is buffered, and each write is
       // followed by its own fdatasync.
     } else if (errno != EINVAL) {

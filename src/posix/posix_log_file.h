@@ -140,7 +140,9 @@ class PosixLogDevice : public LogDevice {
   LogDeviceStats stats_;
 
  private:
+  // Through the reserve, where there is one.
   int OpenFile(const std::string& path, int flags) const;
+  void CloseFile(int fd) const;
 
   // -1: a flush covers its own file only.
   const int flush_fd_;
