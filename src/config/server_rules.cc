@@ -11,7 +11,6 @@ namespace {
 
 absl::Status SetListen(Draft& draft, std::string_view value, const std::string&) {
   ASSIGN_OR_RETURN(draft.config.listen, ParseListenAddress(value));
-  draft.older_port.reset();
   return absl::OkStatus();
 }
 
