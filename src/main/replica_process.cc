@@ -158,7 +158,7 @@ void AddProcessPages(ServerPages& pages, ReplicaServer& server, const Clock& clo
             });
   pages.Add("/join", "whether it joins an older version's cluster, and what is in the way",
             [&server](const HttpRequest&) { return HttpResponse{.body = server.join().Text()}; });
-  pages.Add("/stuck", "event loops and disks' work that do not move: since when, on what",
+  pages.Add("/stuck", "event loops and disk jobs that are stuck: for how long, in which call",
             [&watchdog](const HttpRequest&) { return AnswerStuck(watchdog); });
   pages.Add("/pools", "event loops and disks' pools: sizes, queues, times; connections",
             [pools_text = std::move(pools_text)](const HttpRequest&) {

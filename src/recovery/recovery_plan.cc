@@ -31,7 +31,7 @@ std::optional<PartitionId> RecoveryPlan::NextOf(size_t disk, Lane lane) const {
   const ReplicaToRecover* best = nullptr;
   const auto order = [lane](const ReplicaToRecover& r) {
     const LastRole role = lane == Lane::kByHaste ? r.role : LastRole::kUnknown;
-    // turns the order around: the longest first. The partition makes the order total.
+    // The complement of the length puts the longest log first. The partition makes the order total.
     return std::tuple(role, ~r.log_bytes, r.pid);
   };
   // A linear search: a disk has thousands of replicas at most, and one begins at a time.

@@ -136,7 +136,7 @@ absl::StatusOr<Outcome> SaveTables(Session& session, const Words& words) {
     list.rows.push_back({int64_t{table.app_id}, Escape(table.app_name),
                          std::string(AppStatusName(table.status)),
                          static_cast<int64_t>(table.envs.size()),
-                         unsettled.empty() ? "" : unsettled + ": say it again once that is over"});
+                         unsettled.empty() ? "" : unsettled + ": save again when that has ended"});
   }
   outcome.answer.Add("written", path)
       .Add("cluster", saved.cluster_name)
