@@ -27,6 +27,7 @@
 #include "bench/wal/emulated_disk.h"
 #include "bench/wal/shared_log_baseline.h"
 #include "config/server_config.h"
+#include "env/strand.h"
 #include "main/replica_process.h"
 #include "wal/private_log.h"
 

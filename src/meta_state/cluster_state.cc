@@ -557,16 +557,16 @@ FunctionLevel ClusterState::Level(const LivenessLimits& limits) const {
   return enough ? SetLevel() : std::min(SetLevel(), FunctionLevel::kFreezed);
 }
 
-MetaStore::Change ClusterState::ChangeOf(const AppInfo& info) const {
+StoreChange ClusterState::ChangeOf(const AppInfo& info) const {
   return {absl::StrCat(kAppsPrefix, info.app_id), TableJson(info)};
 }
 
-MetaStore::Change ClusterState::ChangeOf(const PartitionConfiguration& config) const {
+StoreChange ClusterState::ChangeOf(const PartitionConfiguration& config) const {
   return {absl::StrCat(kAppsPrefix, config.pid.app_id, "/", config.pid.index),
           PartitionJson(config, host_names)};
 }
 
-MetaStore::Change ClusterState::ChangeOfCommitted(const Table& table, std::optional<int32_t> anew) {
+StoreChange ClusterState::ChangeOfCommitted(const Table& table, std::optional<int32_t> anew) {
   const auto append = [&](std::string* out, const Partition& partition) {
     const bool begins_anew = anew && partition.config.pid.index == *anew;
     absl::StrAppend(out, begins_anew ? 0 : partition.committed.decree.value());
@@ -575,13 +575,13 @@ MetaStore::Change ClusterState::ChangeOfCommitted(const Table& table, std::optio
           absl::StrJoin(table.partitions, ",", append)};
 }
 
-MetaStore::Change ClusterState::ChangeOfListed(Endpoint server, bool is_listed) {
+StoreChange ClusterState::ChangeOfListed(Endpoint server, bool is_listed) {
   const auto value = is_listed ? std::optional<std::string>("") : std::nullopt;
   // The key alone says it, the value has no meaning.
   return {absl::StrCat(kServersPrefix, server.ToString()), value};
 }
 
-MetaStore::Change ClusterState::ChangeOf(FunctionLevel level) {
+StoreChange ClusterState::ChangeOf(FunctionLevel level) {
   return {kLevelKey, std::string(FunctionLevelName(level))};
 }
 

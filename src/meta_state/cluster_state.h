@@ -25,7 +25,7 @@
 #include "messages/configuration.h"
 #include "messages/function_level.h"
 #include "messages/meta_messages.h"
-#include "meta_state/meta_store.h"
+#include "meta_state/store_change.h"
 
 namespace arion {
 
@@ -320,15 +320,15 @@ struct ClusterState {
   FunctionLevel Level(const LivenessLimits& limits) const;
 
   // What to store for this object.
-  MetaStore::Change ChangeOf(const AppInfo& info) const;
-  MetaStore::Change ChangeOf(const PartitionConfiguration& config) const;
-  static MetaStore::Change ChangeOf(FunctionLevel level);
+  StoreChange ChangeOf(const AppInfo& info) const;
+  StoreChange ChangeOf(const PartitionConfiguration& config) const;
+  static StoreChange ChangeOf(FunctionLevel level);
   // What primaries reported as committed, of all the table's partitions; nothing of the one that
   // begins anew.
-  static MetaStore::Change ChangeOfCommitted(const Table& table,
-                                             std::optional<int32_t> anew = std::nullopt);
+  static StoreChange ChangeOfCommitted(const Table& table,
+                                       std::optional<int32_t> anew = std::nullopt);
   // That a server is in the list, or is no more.
-  static MetaStore::Change ChangeOfListed(Endpoint server, bool is_listed);
+  static StoreChange ChangeOfListed(Endpoint server, bool is_listed);
 };
 
 // Whether other servers are better places for a copy of `pid`: this one has less room than they

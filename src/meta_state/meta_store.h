@@ -18,11 +18,11 @@
 #include <absl/status/statusor.h>
 
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "env/strand.h"
+#include "meta_state/store_change.h"
 
 namespace arion {
 
@@ -39,12 +39,8 @@ enum class StoreNeed {
 // Life cycle: Load, then any number of Commits and Looks.
 class MetaStore {
  public:
-  // A key's new value.
-  struct Change {
-    std::string key;
-    // nullopt: the key is removed.
-    std::optional<std::string> value;
-  };
+  using Change = StoreChange;
+
   virtual ~MetaStore() = default;
   // All keys and values.
   virtual absl::StatusOr<std::map<std::string, std::string>> Load() = 0;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "env/strand.h"
 #include "posix/posix_environment.h"
 
 namespace arion {
