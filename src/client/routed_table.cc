@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "client/batches.h"
 #include "client/table_scan.h"
+#include "client/user_requests.h"
 
 namespace arion {
 namespace {

@@ -16,7 +16,9 @@
 #include <vector>
 
 #include "client/client_runtime.h"
-#include "client/user_requests.h"
+#include "client/cluster_client.h"
+#include "client/question.h"
+#include "env/clock.h"
 
 namespace arion {
 

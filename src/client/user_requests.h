@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "client/question.h"
-#include "client/table_scan.h"
+#include "messages/client_messages.h"
 
 namespace arion {
 
