@@ -13,12 +13,16 @@ namespace {
 
 constexpr int kThreadsMax = 64;
 
+// The only implementation. Tables share the runtime, so they may outlive the client; what they are
+// asked then is dropped.
 class RoutedClient : public Client {
  public:
   RoutedClient(const ClusterClientOptions& options, int threads) : threads_(options, threads) {}
 
   absl::StatusOr<std::shared_ptr<Table>> OpenTable(std::string_view name) override {
     const std::string text(name);
+    // Asks for the table's partitions now: a wrong name or a silent cluster shows here, and not
+    // with the first operation.
     RETURN_IF_ERROR(
         threads_.RunAndWait<absl::Status>([&](ClusterClient& client, TableAdmin&, auto done) {
           client.OpenTable(text, std::move(done));

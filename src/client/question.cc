@@ -13,6 +13,8 @@ namespace {
 
 using Kind = Question::Kind;
 
+// The hash that chooses the partition: of the hash key where there is one, else of the sort key
+// (PartitionHash).
 template <class Request>
 Question OfHashKey(const char* name, Kind kind, const Request& request) {
   return {name, kind, Crc64(request.hash_key), EncodeWrapped(request)};
@@ -56,6 +58,7 @@ absl::StatusOr<Response> Read(const Body& body, Kind kind, StorageError fine = S
   absl::StatusOr<Response> response = DecodeWrapped<Response>(*body);
   if (!response.ok()) {
     const std::string text = absl::StrCat("unreadable answer: ", response.status().message());
+    // The server did carry the write out, and its answer is lost: as after a timeout.
     if (kind == Kind::kRead) return absl::InternalError(text);
     return absl::DeadlineExceededError(text + "; the write may or may not have happened");
   }
@@ -100,6 +103,7 @@ Question QuestionOf(const CheckAndMutateRequest& request) {
   return OfHashKey(kRpcCheckAndMutate, Kind::kDecidedWrite, request);
 }
 Question QuestionOf(const BatchGetRequest& request) {
+  // A batch goes to one partition, so any of its keys gives the hash.
   const FullKey first = request.keys.empty() ? FullKey() : request.keys.front();
   const std::string_view hashed = first.hash_key.bytes.empty() ? first.sort_key : first.hash_key;
   return {kRpcBatchGet, Kind::kRead, Crc64(hashed), EncodeWrapped(request)};

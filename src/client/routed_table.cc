@@ -36,6 +36,8 @@ AskOptions Asked(const PutOptions& options) {
 }
 
 // Fills the places that are still OK with `answers`, in order.
+// Answers come for the questions that were sent only; the places of those that were refused before
+// keep their reason.
 template <class Outcomes>
 Outcomes Merge(const std::vector<absl::Status>& refused, Outcomes answers) {
   Outcomes outcomes;
@@ -56,6 +58,7 @@ absl::StatusOr<CheckOutcome> ReadCheck(const Body& body) {
   return OutcomeOf(std::move(answer));
 }
 
+// The protocol says -1 for a record that does not expire.
 absl::StatusOr<absl::Duration> ReadTtl(const Body& body) {
   ASSIGN_OR_RETURN(const int32_t seconds, TtlAnswer(body));
   return seconds < 0 ? absl::InfiniteDuration() : absl::Seconds(seconds);
@@ -85,11 +88,15 @@ ScanPlan PlanOf(const TableScanOptions& options) {
 }
 
 template <class T>
+// Posted, so that the callback does not run inside the call that starts the scan or the operation.
 void RefuseLater(ClusterClient& client, absl::Status why, Once<T> done) {
   client.strand()->Post(
       [why = std::move(why), done = std::move(done)]() mutable { done(std::move(why)); });
 }
 
+// A scan lives on one core for all its batches: its state is touched there only, so it needs no
+// lock. The object itself belongs to the user's thread and holds no more than a reference to that
+// state.
 class RoutedScan : public AsyncScan {
  public:
   RoutedScan(std::shared_ptr<ClientRuntime> runtime, const std::string& table, ScanPlan plan)
@@ -97,6 +104,7 @@ class RoutedScan : public AsyncScan {
         core_(runtime_->NearestCore()),
         state_(std::make_shared<State>(State{table, std::move(plan)})) {}
   ~RoutedScan() override {
+    // The server keeps an open scan until it is told or its time is over.
     core_.Run([state = state_](ClusterClient&, TableAdmin&) {
       if (state->scan != nullptr) state->scan->Close();
     });
@@ -110,6 +118,7 @@ class RoutedScan : public AsyncScan {
         return RefuseLater(client, state->plan.request.status(), std::move(done));
       state->scan->Next([state, done = std::move(done)](auto records) mutable {
         auto rows = records.ok() ? RowsOf(*std::move(records)) : records.status();
+        // An error ends the scan; the server need not keep it.
         if (!rows.ok()) state->scan->Close();
         done(std::move(rows));
       });
@@ -235,6 +244,7 @@ void RoutedTable::CheckAndMutate(const CheckedMutations& mutations,
 
 void RoutedTable::BatchGet(absl::Span<const Key> keys, const ReadOptions& options,
                            Callback<std::vector<absl::StatusOr<std::string>>> done) {
+  // A bad key costs its own place only; the others are asked.
   std::vector<absl::Status> refused;
   std::vector<FullKey> asked;
   for (const Key& key : keys) {

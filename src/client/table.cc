@@ -48,6 +48,8 @@ T Await(Start start, size_t count = 0) {
       return T(count, InCallback());
     }
   }
+  // Safe on the stack: the callback runs exactly once, also when the client stops, and Take returns
+  // only after it.
   Answer<T> answer;
   start([&answer](T value) { answer.Put(std::move(value)); });
   return answer.Take();
@@ -153,6 +155,7 @@ RowRange Table::ScanTable(const TableScanOptions& options) {
 }
 
 std::vector<RowRange> Table::SplitScan(int32_t parts, TableScanOptions options) {
+  // Each range has its own part of the partitions, so together they see every record once.
   options.parts = std::max<int32_t>(1, parts);
   std::vector<RowRange> ranges;
   for (options.part = 0; options.part < options.parts; ++options.part)

@@ -23,11 +23,14 @@ TableAdmin::TableAdmin(Environment& environment, Transport& transport, StrandPtr
 template <class Response, class Request>
 void TableAdmin::Call(const char* name, const Request& request, std::string what,
                       Callback<Response> done, MetaCaller::Again again) {
+  // One deadline for all attempts. MetaCaller finds the meta server that leads and tries again;
+  // here an answer with an error becomes a status.
   meta_->Call<Response>(
       name, request, environment_.clock().Now() + timeout_,
       [what = std::move(what), done = std::move(done)](absl::StatusOr<Response> answer) mutable {
         if (answer.ok() && answer->err != ErrorCode::kOk) {
           absl::Status status = StatusOfMetaError(answer->err, what);
+          // Not every answer has a hint; where there is one, it tells a person why.
           if constexpr (requires { answer->hint_message.empty(); }) {
             if (!answer->hint_message.empty())
               status = absl::Status(status.code(),

@@ -39,6 +39,7 @@ absl::Status CheckNotEmpty(size_t count, std::string_view what) {
 // Absolute, 0 = never. The times of the protocol end in 2084.
 absl::StatusOr<int32_t> ExpiryOf(absl::Duration ttl, uint32_t now) {
   if (ttl == absl::InfiniteDuration()) return 0;
+  // Rounded up: the protocol counts whole seconds, and a record must not go before its time.
   const int64_t seconds = absl::ToInt64Seconds(absl::Ceil(ttl, absl::Seconds(1)));
   const int64_t most = int64_t{std::numeric_limits<int32_t>::max()} - now;
   if (ttl > absl::ZeroDuration() && seconds <= most) return static_cast<int32_t>(now + seconds);
@@ -51,6 +52,7 @@ std::vector<Blob> Blobs(absl::Span<const std::string_view> texts) {
 }
 
 template <class Request>
+// Both conditional writes begin with the same four fields.
 void SetCheck(std::string_view hash_key, std::string_view check_sort_key, const Check& check,
               CheckedValue checked_value, Request& request) {
   request.hash_key = hash_key;
@@ -170,6 +172,8 @@ absl::StatusOr<Question> AskToCheckAndSet(const CheckedSet& set, uint32_t now) {
   ASSIGN_OR_RETURN(const int32_t expiry, ExpiryOf(set.ttl, now));
   CheckAndSetRequest request;
   SetCheck(set.hash_key, set.check_sort_key, set.check, set.checked_value, request);
+  // Without a sort key to set, the checked record itself is written; the server then ignores
+  // set_sort_key.
   request.set_diff_sort_key = set.set_sort_key.has_value();
   request.set_sort_key = set.set_sort_key.value_or("");
   request.set_value = set.set_value;
@@ -237,6 +241,7 @@ absl::StatusOr<std::vector<Row>> RowsOf(std::vector<KeyValue> records) {
   std::vector<Row> rows;
   rows.reserve(records.size());
   for (KeyValue& record : records) {
+    // A scan's answer has raw keys: the hash key's length, the hash key, the sort key.
     const std::optional<KeyParts> key = SplitRawKey(record.key);
     if (!key.has_value()) return absl::InternalError("an answer holds a key that is none");
     Row& row = rows.emplace_back(Row{.hash_key = std::string(key->hash_key),
@@ -252,6 +257,7 @@ absl::StatusOr<std::vector<Row>> RowsOf(std::vector<KeyValue> records) {
 
 MultiGetResult ResultOf(std::string_view hash_key, MultiGetResponse answer) {
   MultiGetResult result;
+  // The only other error that comes here is kIncomplete (MultiGetAnswer).
   result.is_complete = answer.error == 0;
   result.rows.reserve(answer.kvs.size());
   for (KeyValue& record : answer.kvs)
@@ -262,6 +268,7 @@ MultiGetResult ResultOf(std::string_view hash_key, MultiGetResponse answer) {
 }
 
 CheckOutcome OutcomeOf(CheckResponse answer) {
+  // The only other error that comes here is kTryAgain, a check that did not pass.
   CheckOutcome outcome{.is_passed = answer.error == 0};
   if (answer.check_value_returned && answer.check_value_exist)
     outcome.value = std::move(answer.check_value.bytes);
