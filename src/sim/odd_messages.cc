@@ -16,6 +16,8 @@ Number Impossible(SimRandom& random) {
   return Number(random.Coin() ? INT64_MAX : -7);
 }
 
+// Each Twist makes one field say what no right server would say. The message still decodes, so the
+// receiver's own checks must find it.
 void Twist(PartitionConfiguration* config, SimRandom& random) {
   switch (random.Below(3)) {
     case 0:
@@ -103,6 +105,7 @@ std::optional<std::string> Twisted(std::string_view body, SimRandom& random) {
   return EncodeWrapped(*message);
 }
 
+// By hand, because a prepare's body is no single struct.
 std::optional<std::string> OddPrepare(std::string_view body, SimRandom& random) {
   absl::StatusOr<PrepareRequest> request = DecodePrepare(body);
   if (!request.ok()) return std::nullopt;

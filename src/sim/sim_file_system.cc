@@ -162,6 +162,7 @@ absl::Status SimFileSystem::RemoveAll(const std::string& path) {
   const absl::StatusOr<InodePtr> inode = disk_.Find(path);
   if (!inode.ok()) return absl::OkStatus();
   if ((*inode)->is_directory) {
+    // One by one from the inside, as the real one does, so that a crash in between leaves a part.
     ASSIGN_OR_RETURN(const std::vector<std::string> names, List(path));
     for (const std::string& name : names) RETURN_IF_ERROR(RemoveAll(JoinPath(path, name)));
   }
@@ -200,6 +201,7 @@ absl::StatusOr<std::unique_ptr<WritableFile>> SimFileSystem::Lock(const std::str
   RETURN_IF_ERROR(May(inode.ok() ? DiskCall::kOpenForWrite : DiskCall::kCreate, path));
   if (!inode.ok()) inode = disk_.CreateFile(path);
   if (!inode.ok()) return inode.status();
+  // As flock(2): bound to the process, and gone with it.
   if (!disk_.locks().emplace(path, life_->number).second) {
     return absl::FailedPreconditionError(
         absl::StrCat(path, ": locked by process ", disk_.locks()[path]));

@@ -11,6 +11,8 @@ namespace arion::sim {
 struct SimLife;
 
 // Made and owned by the SimEnvironment of the life.
+// Changes are seen by every later call at once, and are durable as SimDisk says. A disk in trouble
+// fails calls here.
 class SimFileSystem : public FileSystem {
  public:
   SimFileSystem(SimDisk& disk, std::shared_ptr<const SimLife> life)

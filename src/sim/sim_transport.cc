@@ -47,6 +47,7 @@ struct SimNetwork::Port : std::enable_shared_from_this<Port> {
   void Finish(uint64_t id, RpcResult result) {
     auto it = calls.find(id);
     if (it == calls.end()) return;
+    // Taken out before the callback: it may make further calls, which change the map.
     PendingCall call = std::move(it->second);
     calls.erase(it);
     network.world_.Cancel(call.timeout);
@@ -56,6 +57,7 @@ struct SimNetwork::Port : std::enable_shared_from_this<Port> {
   }
 
   void Answer(const PortPtr& caller, uint64_t id, ErrorCode error, std::string body) {
+    // An answer may come twice as well; Finish takes the first and knows no second.
     const Copies copies = network.CopiesNow();
     network.Send(
         local, caller, copies,
@@ -110,6 +112,7 @@ SimNetwork::UnderWay SimNetwork::UnderWayAt(Endpoint endpoint) const {
 void SimNetwork::Unblock(Endpoint from, Endpoint to) {
   auto it = blocked_.find({from, to});
   if (it == blocked_.end()) return;
+  // Taken out first: what is delivered now may send over the same link.
   std::vector<Held> held = std::move(it->second);
   blocked_.erase(it);
   for (Held& message : held) {
@@ -157,6 +160,7 @@ int64_t SimNetwork::FailCalls(const PortPtr& from, Endpoint to) {
   for (auto& [id, call] : from->calls) {
     if (call.to != to) continue;
     ++failed;
+    // The caller can't know whether its request arrived: half of those on their way still do.
     if (auto request = call.request.lock(); request && world_.random().Coin())
       request->is_lost = true;
     from->At(world_.now() + Delay(), [from, id = id] {
@@ -168,6 +172,7 @@ int64_t SimNetwork::FailCalls(const PortPtr& from, Endpoint to) {
 
 absl::Duration SimNetwork::Delay() {
   SimRandom& random = world_.random();
+  // Most messages take as long as in one rack; some as long as the weather says.
   if (weather.late_percent > 0 && random.Percent(weather.late_percent)) {
     return random.Between(absl::Microseconds(500), weather.late_max);
   }
@@ -180,6 +185,7 @@ void SimNetwork::Arrive(const PortPtr& to, absl::Duration delay, Task&& deliver)
 
 void SimNetwork::ArriveInOrder(Endpoint from, const PortPtr& to, absl::Duration delay,
                                Task&& deliver) {
+  // A stream keeps its order: nothing arrives before what was sent earlier.
   Instant& last = arrives_last_[{from, to->local}];
   last = std::max(world_.now() + delay, last + absl::Microseconds(1));
   to->At(last, std::move(deliver));
@@ -343,12 +349,15 @@ void SimTransport::FailSoon(Endpoint to, uint64_t id) {
 void SimTransport::Call(Endpoint to, OutboundRequest request, StrandPtr reply_on,
                         absl::AnyInvocable<void(RpcResult)> done) {
   if (!port_->open()) return;
+  // Told before anything can go wrong with it: checkers see what a server meant to say.
   if (network_.on_request) network_.on_request(port_->local, to, request);
   if (request.name == network_.echoes.request) network_.Echo(port_->local, to, request);
   VLOG(1) << request.name << " to " << to << ", " << request.body.size() << " bytes";
   const uint64_t id = Begin(to, request, std::move(reply_on), std::move(done));
   const SimNetwork::PortPtr target = network_.Find(to);
   if (target == nullptr) return FailSoon(to, id);
+  // A request that names a partition is a client's, and comes once. Messages between servers may
+  // double.
   const auto copies =
       request.pid == PartitionId{} ? network_.CopiesNow() : SimNetwork::Copies::kOne;
   SimRandom& random = network_.world_.random();

@@ -15,7 +15,9 @@
 
 namespace arion::sim {
 
+// What is counted. The long suite of seeds (tests/sim) must reach each of them at least once.
 enum class Probe : uint8_t {
+  // What a learner was taught from: the primary's prepare list, its log, a checkpoint.
   kLearnFromCache,
   kLearnFromLog,
   kLearnFromCheckpoint,
@@ -23,6 +25,7 @@ enum class Probe : uint8_t {
   kLearnCompleted,
   kFilesCopied,
   kLearnerTakesPrepares,
+  // Changes of a replica's role.
   kInactiveToPrimary,
   kInactiveToSecondary,
   kInactiveToLearner,
@@ -94,10 +97,12 @@ class Coverage {
 
   // A prepare leaves the primary.
   void Prepared(Endpoint from, Endpoint to, const PrepareRequest& request);
+  // A learner begins a round; its primary answers one.
   void LearnAsked(Endpoint learner, PartitionId pid);
   void LearnAnswered(const LearnResponse& response);
   // A configuration became durable.
   void Stored(const PartitionConfiguration& config);
+  // An engine was opened at that decree; a server's process ended.
   void Opened(Endpoint server, PartitionId pid, Decree decree);
   void Died(Endpoint server);
 

@@ -26,6 +26,8 @@ class NetworkFaults {
   void End();
 
   // Of the server: cut off from the meta server, from another one, or in one direction.
+  // Each begins one trouble that ends by itself after `length`. Links are cut in both directions,
+  // unless the name says otherwise.
   void CutFromMeta(const SimServer& server, absl::Duration length);
   void CutFromPeer(const SimServer& server, absl::Duration length);
   void CutInOneDirection(const SimServer& server, absl::Duration length);

@@ -21,6 +21,7 @@ namespace arion::sim {
 struct RunCheckers {
   explicit RunCheckers(const BoundSettings& settings) : bounds(settings) {}
 
+  // Makes the run red. `what` says what was found, and where.
   void Violate(std::string what) { violations.push_back(std::move(what)); }
 
   History history;

@@ -21,6 +21,8 @@ void Judge(const RunCheckers& checkers, const DataCheckOptions& data, RunReport*
   const auto add = [report](const Violations& more) {
     report->violations.insert(report->violations.end(), more.begin(), more.end());
   };
+  // Histories are judged at the end, because an answer may come long after its request. The other
+  // checkers judged while the run went on.
   add(CheckLinearizable(checkers.history));
   add(CheckCounters(checkers.history));
   const DataCheckResult checked = CheckData(checkers.data_history, data);
@@ -137,6 +139,7 @@ void SimCluster::StartWorkload() {
 }
 
 RunReport SimCluster::Run() {
+  // All begin at once, as after a power cut.
   lives_.StartMeta();
   for (const auto& server : lives_.servers()) lives_.StartServer(*server);
   kept_.WatchBounds();

@@ -27,6 +27,8 @@ namespace arion::sim {
 class ServerLives;
 struct SimServer;
 
+// One for a run. FaultInjector asks MayBegin and AreTooMany before it begins another trouble; the
+// part that makes the trouble says with LastFor how long it takes.
 class Troubles {
  public:
   using Counts = std::array<int64_t, kFaultCount>;

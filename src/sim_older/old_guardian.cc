@@ -25,6 +25,8 @@ std::optional<Endpoint> LeastLoaded(const OldClusterState& state, const May& may
   return best;
 }
 
+// Whether the proposal still makes sense for the configuration that holds now, and whether those it
+// names are there.
 bool Applies(const OldClusterState& state, const OldPartition& partition,
              const OldProposal& proposal) {
   const PartitionConfiguration& config = partition.config;
@@ -53,6 +55,8 @@ bool Applies(const OldClusterState& state, const OldPartition& partition,
   }
 }
 
+// A secondary leads if there is one. A partition that never had members gets any server; one that
+// lost all of them gets one of those who left last, or waits.
 std::optional<OldProposal> CureWithoutPrimary(const OldClusterState& state,
                                               const OldPartition& partition) {
   const PartitionConfiguration& config = partition.config;
@@ -71,6 +75,10 @@ std::optional<OldProposal> CureWithoutPrimary(const OldClusterState& state,
   return OldProposal{ConfigType::kAssignPrimary, *node, *node};
 }
 
+// Who is to be taught next. For assign_delay after a member left, its return is waited for, because
+// it has nearly everything. When too few members are left for writes, or the time is over, any
+// server known to have a copy is taken, the newest first, and at last the one with the fewest
+// replicas.
 std::optional<Endpoint> ChooseLearner(const OldClusterState& state, const OldTable& table,
                                       const OldPartition& partition,
                                       const OldGuardianOptions& options, Instant now) {
@@ -207,6 +215,9 @@ std::optional<OldProposal> OldCure(OldClusterState& state, OldTable& table, OldP
   return partition.proposals.front();
 }
 
+// Who leads after all members were lost. The last one to leave has everything that was
+// acknowledged, so where it is known alone it is waited for. Of the last two both must be there and
+// have told what they hold; the better copy leads, unless the two contradict each other.
 OldChoice OldChooseOfDropped(const OldClusterState& state, const OldPartition& partition) {
   const PartitionConfiguration& config = partition.config;
   if (config.last_drops.size() == 1) {
@@ -249,6 +260,8 @@ void OldNoteDropped(PartitionConfiguration& config, Endpoint node) {
 void OldApply(OldPartition& partition, const PartitionConfiguration& config,
               const OldGuardianOptions& options, Instant now) {
   const PartitionConfiguration before = std::exchange(partition.config, config);
+  // Everyone who is a member no more is kept in mind with what it told last, as a candidate to come
+  // back.
   std::vector<Endpoint> left = before.secondaries;
   if (before.primary.IsValid()) left.push_back(before.primary);
   for (Endpoint node : left) {
@@ -269,6 +282,8 @@ void OldApply(OldPartition& partition, const PartitionConfiguration& config,
 
 bool OldCollect(OldPartition& partition, Endpoint node, const ReplicaInfo& report,
                 const OldGuardianOptions& options) {
+  // A report from outside the configuration: the replica becomes a candidate if it is among the
+  // best. Otherwise its server is told to remove it.
   if (partition.config.IsMember(node)) return true;
   const auto find = [&] {
     return std::find_if(partition.dropped.begin(), partition.dropped.end(),

@@ -56,12 +56,14 @@ struct OldPartition {
   bool IsDropped() const { return (config.partition_flags & 1) != 0; }
 };
 
+// A table with its partitions. OldClusterState owns it.
 struct OldTable {
   // Its status is that of the moment, also one that is never stored.
   AppInfo info;
   std::vector<OldPartition> partitions;
 };
 
+// A replica server, by its beacons and reports.
 struct OldNode {
   bool is_alive = false;
   // It has reported since it came alive.

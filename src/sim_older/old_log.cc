@@ -17,6 +17,7 @@ OldLog::OldLog(PartitionId pid, int64_t valid_from, std::vector<Found> found,
                std::shared_ptr<OldLogFiles> files)
     : pid_(pid), disk_(std::move(files)), valid_from_(valid_from) {
   for (Found& file : found) {
+    // In log order, so the last file's values are left as the newest file's.
     name_ = file.name;
     end_ = file.content_bytes;
     max_decree_ = file.max_before;
@@ -40,6 +41,7 @@ void OldLog::BeginBlock(const std::vector<MutationPtr>& mutations) {
   const int64_t body_at = name_.start_offset + end_ + static_cast<int64_t>(kBlockHeaderBytes);
   for (const MutationPtr& m : mutations)
     AppendMutation(*m, body_at + static_cast<int64_t>(body.size()), &body);
+  // The checksum goes on from the block before, so a block can't be taken for one of another place.
   block_crc_ = Crc32c(body, crc_);
   char header[kBlockHeaderBytes];
   StoreBlockHeader({.length = static_cast<int32_t>(body.size()),
@@ -67,6 +69,8 @@ void OldLog::EndBlock() {
 
 void OldLog::SwitchFile(bool voids) {
   CHECK(block_.empty()) << "a write is under way";
+  // Offsets go on from file to file. What a torn block left behind `end_` has no offsets of its
+  // own.
   const int64_t end = name_.start_offset + end_;
   BeginFile(name_.index + 1, end, voids ? end : valid_from_);
 }
@@ -111,6 +115,8 @@ bool OldLog::Covers(Decree start) const {
 
 std::vector<std::string> OldLog::NamesFrom(Decree start) const {
   std::vector<std::string> names;
+  // Backwards, because a file's header tells the largest decree before it: the first file that
+  // begins at or below `start` has it.
   for (auto file = held_.rbegin(); file != held_.rend(); ++file) {
     names.insert(names.begin(), file->name.ToString());
     if (file->max_before < start) break;

@@ -24,6 +24,7 @@ namespace arion::sim {
 class OldLogFiles {
  public:
   virtual ~OldLogFiles() = default;
+  // Adds at the end of the file; makes the file where there is none.
   virtual void Append(const LogFileName& name, std::string_view bytes) = 0;
   virtual void Remove(const LogFileName& name) = 0;
 };

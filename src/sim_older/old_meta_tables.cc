@@ -37,6 +37,8 @@ ErrorCode OldMetaServer::Busy(const OldTable& table) const {
   }
 }
 
+// nullopt: the table may be made. kOk: it is there already and like the one asked for; *existing
+// has its id.
 std::optional<ErrorCode> OldMetaServer::WhyNotCreated(const CreateAppRequest& create,
                                                       int32_t* existing) {
   const CreateAppOptions& options = create.options;
@@ -64,6 +66,7 @@ void OldMetaServer::Create(InboundRequest request, const CreateAppRequest& creat
     response.err = *error;
     return Answer(request, response);
   }
+  // Ids rise and are never given twice, because dropped tables stay in the map.
   const int32_t id = state_.tables.empty() ? 1 : state_.tables.rbegin()->first + 1;
   OldTable& table = state_.tables[id];
   table.info = {.status = AppStatus::kAvailable,
@@ -83,6 +86,8 @@ void OldMetaServer::Create(InboundRequest request, const CreateAppRequest& creat
     config.max_replica_count = create.options.replica_count;
     batch.push_back(ClusterState().ChangeOf(config));
   }
+  // Stored as available, shown as being created until the store has it. So a second request of that
+  // name is told to wait.
   table.info.status = AppStatus::kCreating;
   auto shared = std::make_shared<InboundRequest>(std::move(request));
   Commit(std::move(batch), [this, shared, id] {
@@ -99,6 +104,8 @@ void OldMetaServer::Drop(InboundRequest request, const DropAppRequest& drop) {
                                                                     : ErrorCode::kAppNotExist});
   if (const ErrorCode busy = Busy(*table); busy != ErrorCode::kOk)
     return Answer(request, DropAppResponse{busy});
+  // Two steps, as in 2.5.0: the table's own state is stored first, then each partition's
+  // configuration without members. The client is answered after both.
   table->info.drop_second = NowSeconds();
   table->info.expire_second =
       NowSeconds() + drop.options.reserve_seconds.value_or(options_.hold_seconds);
@@ -123,6 +130,7 @@ void OldMetaServer::Recall(InboundRequest request, const RecallAppRequest& recal
   if (table.info.expire_second <= NowSeconds()) return refuse(ErrorCode::kAppNotExist);
   const std::string name = recall.new_app_name.empty() ? table.info.app_name : recall.new_app_name;
   if (state_.FindByName(name) != nullptr) return refuse(ErrorCode::kInvalidParameters);
+  // The way back, in the same two steps: the name and the state first, then each partition.
   table.info.app_name = name;
   table.info.drop_second = table.info.expire_second = 0;
   table.info.status = AppStatus::kAvailable;
@@ -136,11 +144,14 @@ void OldMetaServer::Recall(InboundRequest request, const RecallAppRequest& recal
 }
 
 void OldMetaServer::FinishPartition(OldTable& table, OldPartition& partition) {
+  // One change of a partition at a time; OnWritten comes back here when that one is stored.
   if (partition.pending) return;
   PartitionConfiguration config = partition.config;
   const bool is_dropping = table.info.status == AppStatus::kDropping;
   if (partition.IsDropped() == is_dropping) return;
   if (is_dropping) {
+    // The members stay known as those who left last: a recall chooses the primary among them, so
+    // the former one is noted last.
     for (Endpoint node : config.secondaries) OldNoteDropped(config, node);
     if (config.primary.IsValid()) OldNoteDropped(config, config.primary);
     config.secondaries.clear();
@@ -154,6 +165,8 @@ void OldMetaServer::FinishPartition(OldTable& table, OldPartition& partition) {
 
 void OldMetaServer::GoOn(OldTable& table) {
   const bool is_dropping = table.info.status == AppStatus::kDropping;
+  // Called after each step of a drop or a recall. It asks for what is still missing, and ends only
+  // when every partition is through.
   for (OldPartition& partition : table.partitions) FinishPartition(table, partition);
   for (const OldPartition& partition : table.partitions)
     if (partition.pending || partition.IsDropped() != is_dropping) return;
@@ -185,6 +198,7 @@ ClusterInfoResponse OldMetaServer::Info() const {
   };
   add("meta_servers", self);
   add("primary_meta_server", self);
+  // What a joining server or a tool may look at; only the names and the form are 2.5.0's.
   add("zookeeper_hosts", "10.0.0.1:2181");
   add("zookeeper_root", absl::StrCat("/pegasus/", options_.cluster_name));
   add("meta_function_level", std::string(FunctionLevelName(Level())));
@@ -240,6 +254,7 @@ bool OldMetaServer::HandleQuery(InboundRequest& request) {
     Answer(request, ControlMetaResponse{.old_level = level_});
     if (control->level == FunctionLevel::kInvalid) return true;
     level_ = control->level;
+    // As 2.5.0: at steady and below, proposals that are not carried out yet are dropped.
     if (level_ > FunctionLevel::kSteady) return true;
     for (auto& [id, table] : state_.tables)
       for (OldPartition& partition : table.partitions) partition.proposals.clear();

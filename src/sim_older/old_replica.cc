@@ -44,6 +44,8 @@ bool OldReplica::Fails(std::string_view rule, const OldPrepareList::Fault& fault
 absl::Status OldReplica::Open() {
   ASSIGN_OR_RETURN(engine_, host_.engines.Open(DataPathOf(stored_.directory)));
   applied_ = durable_ = engine_->last_applied();
+  // The engine lacks what .init-info says is durable: a learner ended while it exchanged its files.
+  // Such a copy is refused.
   if (applied_ < stored_.durable) {
     Close();
     return absl::DataLossError("ERR_INCOMPLETE_DATA");
@@ -62,9 +64,12 @@ absl::Status OldReplica::Open() {
 void OldReplica::Replay() {
   list_.Reset(applied_);
   for (const MutationPtr& m : stored_.log.Mutations()) {
+    // The log may know a larger ballot than .init-info, which is written when the role changes.
     stored_.ballot = std::max(stored_.ballot, m->ballot);
     last_timestamp_us_ = std::max(last_timestamp_us_, m->timestamp_us);
     if (m->decree <= list_.committed()) continue;
+    // Of two mutations with one decree that of the larger ballot counts, wherever it stands in the
+    // log.
     const Entry* old = list_.Find(m->decree);
     if (old != nullptr && old->mutation->ballot > m->ballot) continue;
     // The log does not reach back so far: the engine has what lies before.
@@ -75,12 +80,14 @@ void OldReplica::Replay() {
     }
     if (Fails("pacifica/PROTOCOL.md 10.2", list_.Put({.mutation = m, .is_logged = true}))) return;
   }
+  // What the engine holds is committed, also where the log ends before it.
   list_.CommitSoft(applied_, [](Entry&) {});
   if (list_.committed() < applied_) list_.Truncate(applied_);
 }
 
 void OldReplica::Close() {
   role_ = kError;
+  // Raises what pending callbacks compare, so none of them acts on a closed replica.
   ++office_, ++sends_;
   EndLearning();
   update_.reset();
@@ -119,6 +126,8 @@ bool OldReplica::MayKeepBallot(PartitionStatus to) const {
 }
 
 bool OldReplica::MayBecome(PartitionStatus to, Ballot ballot) {
+  // Ballots only rise. Under the same ballot a role may change only on the way into the
+  // configuration or back to it.
   if (role_ == kError || ballot < this->ballot()) return false;
   if (ballot == this->ballot() && !MayKeepBallot(to)) return false;
   if (role_ == kPrimary && to == kPotentialSecondary) {
@@ -143,6 +152,8 @@ bool OldReplica::ChangeRole(PartitionStatus to, Ballot ballot, Endpoint primary)
   if (is_ballot_new) StoreInfo();
   primary_ = primary;
   ++sends_;
+  // What belongs to the former role ends before the next one begins; its timers and answers compare
+  // `sends_`.
   if (from == kPrimary) LeavePrimary();
   if (to != kPrimary && (to != kInactive || is_ballot_new)) ForgetClients();
   if (from == kPotentialSecondary && to != from) {

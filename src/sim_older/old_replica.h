@@ -46,6 +46,8 @@ class OldReplica : public std::enable_shared_from_this<OldReplica> {
   void Close();
 
   // ---- other servers ----
+  // Each handles one message, on the server's strand. With a `responder` it is answered, at once or
+  // when its outcome is known.
   void OnPrepare(const PrepareRequest& request, Responder responder);
   void OnGroupCheck(const GroupCheckRequest& request, Responder responder);
   void OnAddLearner(const GroupCheckRequest& request);
@@ -76,6 +78,7 @@ class OldReplica : public std::enable_shared_from_this<OldReplica> {
  private:
   using Entry = OldPrepareList::Entry;
   using Client = OldPrepareList::Client;
+  // A mutation in the making: updates that may share one gather in it until it is started.
   struct Draft {
     std::vector<Update> updates;
     std::vector<Client> clients;
@@ -83,6 +86,7 @@ class OldReplica : public std::enable_shared_from_this<OldReplica> {
     // It still takes more updates.
     bool is_open = false;
   };
+  // What a primary remembers of one learner.
   struct Session {
     int64_t signature = 0;
     Decree prepare_start = kInvalidDecree;

@@ -20,6 +20,7 @@ constexpr absl::Duration kReadTime = absl::Seconds(30);
 
 void OldReplica::Write(WriteCode code, InboundRequest request) {
   const auto refuse = [&](ErrorCode error) { request.responder.Reply(error); };
+  // The order of the checks is 2.5.0's, because the client sees which one came first.
   if (role_ != kPrimary || !host_.HoldsLease()) return refuse(ErrorCode::kInvalidState);
   if (request.body.size() > kMutationBytesMax) return refuse(ErrorCode::kInvalidData);
   if (static_cast<int32_t>(config_.MemberCount()) < MembersMin())
@@ -39,6 +40,8 @@ void OldReplica::Write(WriteCode code, InboundRequest request) {
 }
 
 ErrorCode OldReplica::ReadGate() const {
+  // A new primary answers reads only when everything is committed that the former one may have
+  // acknowledged.
   const bool may_read =
       role_ == kPrimary && host_.HoldsLease() && list_.committed() >= read_barrier_;
   return may_read ? ErrorCode::kOk : ErrorCode::kInvalidState;
@@ -141,6 +144,7 @@ void OldReplica::Scan(InboundRequest& request) {
     const auto scan = DecodeWrapped<ScanRequest>(request.body);
     if (!scan.ok()) return request.responder.Reply(ErrorCode::kInvalidData);
     error = StorageError::kNotFound;
+    // A batch takes the cursor out, so an id works once.
     if (const auto kept = scans_.find(scan->context_id); kept != scans_.end()) {
       cursor = std::move(kept->second);
       scans_.erase(kept);

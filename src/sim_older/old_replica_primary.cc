@@ -98,6 +98,7 @@ ReplicaConfiguration OldReplica::ConfigFor(PartitionStatus role, int64_t signatu
 void OldReplica::StartQueued() {
   const auto members = static_cast<int32_t>(config_.MemberCount());
   if (members < MembersMin()) {
+    // They were never logged, so an error is a true answer.
     for (Draft& draft : queue_)
       for (Client& client : draft.clients) client.responder.Reply(ErrorCode::kNotEnoughMember);
     queue_.clear();
@@ -116,6 +117,7 @@ void OldReplica::StartQueued() {
 void OldReplica::Start(MutationPtr mutation, std::vector<Client> clients) {
   Mutation m = *mutation;
   m.ballot = ballot();
+  // Tells the others what they may commit; so a commit needs no message of its own.
   m.last_committed = list_.committed();
   m.log_offset = -1;
   auto ordered = std::make_shared<const Mutation>(std::move(m));
@@ -133,6 +135,8 @@ void OldReplica::SendToAll(Entry& entry) {
     SendPrepare(secondary, kSecondary, entry.mutation, now);
   }
   for (const auto& [learner, session] : sessions_) {
+    // A learner gets prepares only from the decree on that it was told; what lies before comes with
+    // what it learns.
     if (session.prepare_start == kInvalidDecree || session.prepare_start > entry.mutation->decree)
       continue;
     entry.learners.insert(learner);
@@ -162,6 +166,7 @@ void OldReplica::SendPrepare(Endpoint to, PartitionStatus role, const MutationPt
 void OldReplica::OnPrepareAnswer(Endpoint to, PartitionStatus role, const MutationPtr& mutation,
                                  Instant first, const RpcResult& result) {
   Entry* entry = list_.Find(mutation->decree);
+  // An answer from a former term, or to what is committed already, changes nothing.
   if (role_ != kPrimary || mutation->ballot < ballot() || entry == nullptr ||
       mutation->decree <= list_.committed())
     return;
@@ -186,6 +191,8 @@ void OldReplica::OnPrepareAnswer(Endpoint to, PartitionStatus role, const Mutati
   }
   const absl::Duration timeout = role == kPotentialSecondary ? host_.options.learner_prepare_timeout
                                                              : host_.options.prepare_timeout;
+  // A member between two roles may take the prepare in a moment. Every other refusal counts as a
+  // failure.
   const bool may_try_again = err == ErrorCode::kInactiveState || err == ErrorCode::kTryAgain;
   if (may_try_again && host_.env.clock().Now() + kPrepareTimeMin < first + timeout)
     return After(kPrepareRetryDelay, [to, role, mutation, first, sends = sends_](OldReplica& r) {
@@ -200,6 +207,8 @@ void OldReplica::OnRemoteFailure(Endpoint node, PartitionStatus role) {
     return Abort("replica/README.md A21",
                  absl::StrCat(node.ToString(), " failed, and is no member"));
   PartitionConfiguration wanted = config_;
+  // The member is removed by the meta server; until that is stored nothing commits, because the
+  // prepare still waits for it.
   std::erase(wanted.secondaries, node);
   UpdateConfiguration(ConfigType::kDowngradeToInactive, node, std::move(wanted));
 }
@@ -249,6 +258,7 @@ void OldReplica::OnGroupAnswer(Endpoint from, PartitionStatus role, Ballot ballo
   const absl::StatusOr<GroupCheckResponse> answer = DecodeWrapped<GroupCheckResponse>(result.body);
   if (!answer.ok()) return Abort("replica/README.md A2", View(answer.status().message()));
   if (answer->err != ErrorCode::kOk) return OnRemoteFailure(from, role);
+  // The signature tells whether it is this session that succeeded.
   if (role == kPotentialSecondary && answer->learner_status == LearnerStatus::kSucceeded &&
       answer->learner_signature == sessions_[from].signature)
     UpgradeLearner(from);

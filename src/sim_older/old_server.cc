@@ -111,6 +111,8 @@ void OldServer::OnBeaconAnswer(Instant sent, const RpcResult& result) {
   const absl::StatusOr<BeaconAck> ack = DecodeWrapped<BeaconAck>(result.body);
   if (!ack.ok()) return host_.violate("replica/README.md A2: a beacon's answer");
   if (!ack->is_master || !ack->allowed || sent <= acknowledged_) return;
+  // The lease counts from when the beacon was sent, so it ends here before the meta server's grace
+  // is over. An answer that came too late grants nothing.
   acknowledged_ = sent;
   if (host_.env.clock().Now() - sent > host_.options.lease) return;
   host_.lease_end = sent + host_.options.lease;
@@ -120,6 +122,8 @@ void OldServer::OnBeaconAnswer(Instant sent, const RpcResult& result) {
 }
 
 void OldServer::CheckLease() {
+  // Twice in each interval of beacons. A lost lease ends every role at once: the meta server may
+  // have chosen others.
   const bool is_over = host_.env.clock().Now() >= host_.lease_end;
   if (is_over && (host_.is_connected || is_connecting_)) {
     host_.is_connected = is_connecting_ = false;
@@ -134,6 +138,8 @@ void OldServer::ScheduleSync(absl::Duration delay) {
 }
 
 void OldServer::Sync() {
+  // One sync at a time. It names every replica on the disk, open or closed, because the answer
+  // decides which may go.
   ScheduleSync(host_.options.config_sync_interval);
   if (is_syncing_ || (!host_.is_connected && !is_connecting_)) return;
   is_syncing_ = true;
@@ -166,6 +172,8 @@ void OldServer::OnSynced(const RpcResult& result) {
     if (OldReplica* replica = Find(entry.config.pid)) {
       replica->OnSynced(entry);
     } else if (entry.config.primary == host_.self()) {
+      // The meta server takes this server for the primary of a replica that it does not have. It
+      // asks to be removed, or the partition would stay without one.
       OldStored absent(entry.config.pid);
       absent.app = entry.info;
       std::make_shared<OldReplica>(host_, absent)->AskRemoval(entry.config);
@@ -194,6 +202,7 @@ OldReplica* OldServer::FindOrOpen(PartitionId pid, const AppInfo& app, bool may_
   if (!may_create) return nullptr;
   OldStored& stored = disk_.emplace(pid, OldStored(pid)).first->second;
   stored.app = app;
+  // A field of Arion's, which 2.5.0 would not store.
   stored.app.version.reset();
   stored.directory =
       JoinPath(host_.options.data_directory, FormatReplicaDirectoryName(pid, app.app_type));
@@ -292,10 +301,13 @@ bool OldServer::HandlePeer(InboundRequest& request) {
     if (!check || !IsHeaderSound(request, check->config.pid)) return true;
     const PartitionId pid = check->config.pid;
     const bool is_check = name == kRpcGroupCheck;
+    // Without a lease 2.5.0 answers all defaults, as a replica that is loading.
     if (!host_.is_connected) {
       if (is_check) request.responder.Reply(ErrorCode::kOk, EncodeWrapped(GroupCheckResponse{}));
       return true;
     }
+    // An invitation makes the replica. A group check to a learner does so too, for the invitation
+    // may have been lost.
     const bool is_new = Find(pid) == nullptr;
     const bool may_open = !is_check || check->config.status == PartitionStatus::kPotentialSecondary;
     OldReplica* replica = may_open ? FindOrOpen(pid, check->app, true) : Find(pid);
@@ -345,6 +357,8 @@ void OldServer::Propose(const ConfigurationUpdateRequest& proposal) {
   if (!host_.is_connected) return;
   OldReplica* replica = Find(config.pid);
   if (replica == nullptr && proposal.type == ConfigType::kAssignPrimary) {
+    // Only a partition that never had data may begin empty. Otherwise an empty copy would lead, and
+    // everything would be gone.
     const bool is_new = config.ballot == Ballot(0) && config.last_committed_decree <= Decree(0);
     replica = FindOrOpen(config.pid, proposal.info, is_new);
   } else if (replica == nullptr && proposal.type == ConfigType::kUpgradeToPrimary) {
@@ -360,6 +374,7 @@ void OldServer::Propose(const ConfigurationUpdateRequest& proposal) {
 std::optional<std::string> OldServer::Content(const std::string& directory,
                                               const std::string& name) {
   for (const auto& [pid, stored] : disk_) {
+    // Logs are kept in memory (old_log.h); all other files lie on the simulated disk.
     if (JoinPath(stored.directory, "plog") != directory) continue;
     const auto file = stored.log.files().find(name);
     return file == stored.log.files().end() ? std::nullopt : std::optional(file->second);

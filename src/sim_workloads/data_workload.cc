@@ -90,6 +90,7 @@ std::string DataWorkload::NewValue() {
 int32_t DataWorkload::DrawExpiry(const Clock& clock) {
   SimRandom& random = world_.random();
   if (!random.Percent(options_.expiry_percent)) return 0;
+  // Short enough that many expire while their hash key is still in use.
   return static_cast<int32_t>(ExpiryNow(clock) + random.Between(1, 40));
 }
 
@@ -99,10 +100,12 @@ void DataWorkload::DrawCheck(DataOperation* operation) {
   operation->check =
       static_cast<CheckType>(random.Below(static_cast<uint64_t>(CheckType::kIntGreater) + 1));
   operation->told_value = random.Coin();  // asked for; the answer says whether it was told
+  // A number near those written lately, so that comparisons go either way about as often.
   const int64_t about = random.Between(std::max<int64_t>(1, next_value_ - 30), next_value_);
   if (operation->check >= CheckType::kIntLess) {
     operation->operand = absl::StrCat(about * 1000);
   } else if (operation->check >= CheckType::kMatchAnywhere) {
+    // Short operands: they begin, end or lie in many of the values.
     operation->operand = absl::StrCat(random.Coin() ? "v" : "", about % 10);
   }
 }
@@ -135,11 +138,13 @@ DataOperation DataWorkload::Draw(const Clock& clock) {
     case Kind::kIncr:
       operation.sort_key = AnySortKey();
       operation.amount = random.Between(-3, 9);
+      // -1: it never expires; 0: the record keeps its expiry time.
       operation.expire_ts = random.Percent(10) ? -1 : DrawExpiry(clock);
       break;
     case Kind::kCheckAndSet:
       DrawCheck(&operation);
       put();
+      // The record that is written is often the one that is checked, as users do it.
       if (random.Coin()) operation.writes[0].sort_key = operation.sort_key;
       break;
     case Kind::kCheckAndMutate:
@@ -179,6 +184,8 @@ void DataWorkload::Operate(SimClient& client, Done done) {
   DataOperation operation = Draw(client.clock());
   operation.hash_key = key.name;
   if (operation.IsRead()) return Send(client, key.table, std::move(operation), std::move(done));
+  // Counted until it ends, for Pick. Those of a client that died are counted for ever, which is
+  // right: they may happen at any time.
   ++key.writes_under_way;
   Send(client, key.table, std::move(operation),
        [this, index, done = std::move(done)](bool answered) mutable {
@@ -194,6 +201,7 @@ void DataWorkload::ReadAll(SimClient& client, Done done) {
     Done done;
   };
   auto tally = std::make_shared<Tally>();
+  // All at once; the client spreads them.
   tally->left = hash_keys_.size();
   tally->done = std::move(done);
   for (const HashKey& key : hash_keys_) {

@@ -17,18 +17,27 @@
 
 namespace arion::sim {
 
+// Bounds how long the history of one hash key gets, because the checker searches it.
 struct DataWorkloadOptions {
-  std::vector<std::string> tables;  // hash keys take turns
-  int hash_keys = 3;                // in use at a time
-  int operations_per_key = 40;      // about
-  double expiry_percent = 0;        // of writes; 0 where wall clocks leap
+  // Hash keys take turns.
+  std::vector<std::string> tables;
+  // In use at a time.
+  int hash_keys = 3;
+  // About.
+  int operations_per_key = 40;
+  // Of writes; 0 where wall clocks leap.
+  double expiry_percent = 0;
 };
 
+// A member of Workload, which passes it the operations that its clients do not spend on registers
+// and counters.
 class DataWorkload {
  public:
   DataWorkload(SimWorld& world, DataHistory& history, DataWorkloadOptions options);
 
   using Done = absl::AnyInvocable<void(bool answered)>;
+  // Draws one operation, sends it through `client` and records both ends of it. `done` gets true
+  // where it was answered.
   void Operate(SimClient& client, Done done);
   // Every record of every hash key there ever was; `done` gets false if any read failed.
   void ReadAll(SimClient& client, Done done);
@@ -37,19 +46,25 @@ class DataWorkload {
     std::string name;
     std::string table;
     int operations_left = 0;
-    int writes_under_way = 0;  // those of clients that died included
+    // Those of clients that died included.
+    int writes_under_way = 0;
   };
   const std::vector<HashKey>& hash_keys() const { return hash_keys_; }
 
  private:
+  // The index of a hash key in use. A key whose operations are used up, or that has too many writes
+  // under way, is replaced by a new one first.
   size_t Pick();
   size_t NewHashKey();
   void ReplaceSoon(const std::string& hash_key);
   std::string AnySortKey();
   std::string NewValue();
   int32_t DrawExpiry(const Clock& clock);
+  // A random operation of any kind. DrawExpiry and DrawCheck draw parts of it.
   DataOperation Draw(const Clock& clock);
   void DrawCheck(DataOperation* operation);
+  // Records the operation as begun and sends it. The others below send one kind each; `index` is
+  // the operation's place in the history.
   void Send(SimClient& client, const std::string& table, DataOperation operation, Done done);
   void SendWrite(SimClient& client, const std::string& table, size_t index, Done done);
   void SendIncr(SimClient& client, const std::string& table, size_t index,

@@ -17,6 +17,8 @@
 
 namespace arion::sim {
 
+// The workload has one on each client's node, and SimCluster makes its first tables by one. It
+// never tries again and keeps no routes, so every answer is that of the server that was named.
 class ProbeClient {
  public:
   ProbeClient(Transport& transport, StrandPtr strand)
@@ -25,11 +27,14 @@ class ProbeClient {
   // kOk with an empty value: no such record.
   using ReadDone = absl::AnyInvocable<void(ErrorCode, std::string value)>;
   using WriteDone = absl::AnyInvocable<void(ErrorCode)>;
+  // `partition_count` is the table's: the key's partition follows from it, as in a client. kTimeout
+  // or kNetworkFailure: nothing came back.
   void Get(Endpoint server, int32_t app_id, int32_t partition_count, std::string_view raw_key,
            absl::Duration timeout, ReadDone done);
   void Put(Endpoint server, int32_t app_id, int32_t partition_count, std::string_view raw_key,
            std::string value, absl::Duration timeout, WriteDone done);
 
+  // Sent once each. An answer other than kOk leaves open whether the change was made.
   void CreateTable(Endpoint meta, const CreateAppRequest& request,
                    absl::AnyInvocable<void(CreateAppResponse)> done);
   void DropTable(Endpoint meta, const DropAppRequest& request,

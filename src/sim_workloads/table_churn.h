@@ -21,6 +21,10 @@
 
 namespace arion::sim {
 
+// One for a run, with a node and clients of its own. BeginCycle begins the next table where none is
+// under way; IsIdle tells when a cycle is over. Its steps: Create, Created, Opened, WriteForAWhile,
+// Drop, Dropped. About every second cycle goes on with Recall and Recalled, and then writes and
+// drops once more.
 class TableChurn {
  public:
   TableChurn(SimWorld& world, SimNetwork& network, History& history, Coverage& coverage,
@@ -64,13 +68,15 @@ class TableChurn {
   std::unique_ptr<SimTransport> transport_;
   StrandPtr strand_;
   std::unique_ptr<SimClient> admin_;
-  std::unique_ptr<SimClient> client_;  // of this cycle
+  // Of this cycle.
+  std::unique_ptr<SimClient> client_;
   std::string table_;
   int32_t app_id_ = 0;
   int cycle_ = 0;
   int values_ = 0;
   bool is_to_be_recalled_ = false;
-  int drops_ = 0;  // since the table was last there, or asked to come back
+  // Since the table was last there, or asked to come back.
+  int drops_ = 0;
   bool is_hurried_ = false;
   std::set<std::string> names_used_;
   std::set<int32_t> dropped_;

@@ -13,6 +13,8 @@ namespace {
 
 constexpr char kSortKey[] = "s";
 
+// The data workload's share of the options: the same tables, the same percentage of expiring
+// records.
 DataWorkloadOptions DataOptions(const WorkloadOptions& options) {
   DataWorkloadOptions data;
   for (const WorkloadTable& table : options.tables) data.tables.push_back(table.name);
@@ -20,6 +22,7 @@ DataWorkloadOptions DataOptions(const WorkloadOptions& options) {
   return data;
 }
 
+// Tries names until each partition has one.
 std::vector<std::string> OneKeyOfEachPartition(const WorkloadTable& table) {
   std::vector<std::string> keys(static_cast<size_t>(table.partition_count));
   for (size_t left = keys.size(), i = 0; left > 0; ++i) {
@@ -42,6 +45,7 @@ bool MayHaveHappened(ErrorCode error) {
 
 void WriteRegister(SimWorld& world, History& history, SimClient& client, const Register& record,
                    std::string value, absl::AnyInvocable<void(bool ok)> done) {
+  // Recorded before it is sent: a write whose client dies meanwhile may have happened.
   size_t index = history.Invoke(Operation::Kind::kWrite, record.name, value, world.now());
   const absl::Duration ttl =
       record.ttl_seconds > 0 ? absl::Seconds(record.ttl_seconds) : absl::InfiniteDuration();
@@ -49,6 +53,8 @@ void WriteRegister(SimWorld& world, History& history, SimClient& client, const R
       .Put(record.hash_key, kSortKey, value, {.ttl = ttl},
            client.Heard(
                [&world, &history, index, done = std::move(done)](absl::Status status) mutable {
+                 // Only a deadline leaves open whether a write happened; every other error is a
+                 // promise that it did not.
                  auto outcome = status.ok()                        ? Operation::Outcome::kOk
                                 : absl::IsDeadlineExceeded(status) ? Operation::Outcome::kUndecided
                                                                    : Operation::Outcome::kRefused;
@@ -64,6 +70,8 @@ void ReadRegister(SimWorld& world, History& history, SimClient& client, const Re
       .Get(record.hash_key, kSortKey, {},
            client.Heard([&world, &history, index, may_seem_expired = record.may_seem_expired,
                          done = std::move(done)](absl::StatusOr<std::string> value) mutable {
+             // A read without an answer says nothing. So does one that finds no record where a
+             // server's clock may run ahead of the record's expiry.
              bool answered = value.ok() || (absl::IsNotFound(value.status()) && !may_seem_expired);
              if (answered) history.ReturnRead(index, value.ok() ? *value : "", world.now());
              done(answered);
@@ -77,6 +85,7 @@ Workload::Workload(SimWorld& world, SimNetwork& network, History& history,
       history_(history),
       options_(std::move(options)),
       data_(world, data_history, DataOptions(options_)) {
+  // One more than there are clients: the prober.
   for (int i = 0; i <= options_.clients; ++i) {
     auto client = std::make_unique<ClientNode>();
     client->node = &world.AddNode(absl::StrCat("client", i + 1));
@@ -124,6 +133,7 @@ std::string Workload::NewValue(const ClientNode& client) {
 }
 
 void Workload::Begin(ClientNode& client) {
+  // A new process: nothing of the former life is known to it.
   client.environment = &client.node->Start();
   ++client.lives;
   client.transport = std::make_unique<SimTransport>(network_, *client.node, client.endpoint);
@@ -131,6 +141,8 @@ void Workload::Begin(ClientNode& client) {
   ClusterClientOptions options;
   options.meta_servers = options_.meta_servers;
   options.timeout = options_.timeout;
+  // A write is sent again only where it surely did not happen, so each value is written once at
+  // most and the history stays simple.
   options.write_retries = WriteRetries::kAfterRefusals;
   client.client =
       std::make_unique<SimClient>(*client.environment, *client.transport, client.strand, options);
@@ -160,6 +172,7 @@ void Workload::Start() {
 
 void Workload::Loop(ClientNode& client) {
   if (!is_running_) return;
+  // All clients hurry at the same time, so that servers meet bursts.
   constexpr int64_t kRoundNanos = 20'000'000'000;
   const bool hurries = static_cast<double>(world_.now().nanos() % kRoundNanos) <
                        options_.hurry_percent / 100 * kRoundNanos;
@@ -246,6 +259,8 @@ void Workload::Probe(ClientNode& client) {
   if (random.Percent(20)) {
     std::string value = NewValue(client);
     size_t index = history_.Invoke(Operation::Kind::kWrite, key, value, world_.now());
+    // A server that is not primary any more must refuse it; one that is may take it. The history
+    // decides which was right.
     client.probe->Put(server, table.app_id, table.partition_count, RawKey(key), value,
                       absl::Seconds(2), [this, index, &client](ErrorCode error) {
                         auto outcome = error == ErrorCode::kOk  ? Operation::Outcome::kOk
@@ -267,6 +282,8 @@ void Workload::Probe(ClientNode& client) {
 }
 
 void Workload::Verify(absl::AnyInvocable<void(bool)> done) {
+  // By now all clocks are right. The client begins a new life, so it knows no routes: what it
+  // finds, any new client would find.
   are_clocks_right_ = true;
   ClientNode& client = *clients_.front();
   End(client);
@@ -296,6 +313,8 @@ void Workload::Verify(absl::AnyInvocable<void(bool)> done) {
                  client.client->Heard(
                      [one](const absl::Status& status) mutable { one(status.ok()); }));
     for (const std::string& key : keys) {
+      // The read comes first and must see what the run left; the write shows that the partition
+      // takes writes.
       Read(client, key, [this, &client, key, one](bool ok) {
         one(ok);
         Write(client, key, one);

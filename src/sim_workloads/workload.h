@@ -20,9 +20,11 @@
 
 namespace arion::sim {
 
+// A table that exists and stays all through the run; the workload neither makes nor drops one.
 struct WorkloadTable {
   std::string name;
-  int32_t app_id = 0;  // for the prober
+  // For the prober.
+  int32_t app_id = 0;
   int32_t partition_count = 0;
 };
 
@@ -33,33 +35,46 @@ struct Register {
   std::string hash_key;
   std::string name;
   int ttl_seconds = 0;
-  bool may_seem_expired =
-      false;  // to a server with a wrong clock: that it is not there tells nothing
+  // To a server with a wrong clock: that it is not there tells nothing.
+  bool may_seem_expired = false;
 };
+// Write or read one register through `client`, and record what was asked and answered. `done` gets
+// true where the operation was answered OK.
 void WriteRegister(SimWorld& world, History& history, SimClient& client, const Register& record,
                    std::string value, absl::AnyInvocable<void(bool ok)> done);
 void ReadRegister(SimWorld& world, History& history, SimClient& client, const Register& record,
                   absl::AnyInvocable<void(bool ok)> done);
 
+// What clients do and how much of it. Percentages are of operations, 0 to 100.
 struct WorkloadOptions {
-  std::vector<WorkloadTable> tables;  // keys take turns
+  // Keys take turns.
+  std::vector<WorkloadTable> tables;
   std::vector<Endpoint> meta_servers;
   std::vector<Endpoint> servers;
   int clients = 3;
-  int loops = 2;  // per client
+  // Per client.
+  int loops = 2;
   int keys = 6;
-  int ttl_seconds = 0;         // of registers, that pass for no clock that is right; 0: none
-  size_t value_bytes_max = 0;  // values are padded up to this, each to its own length
+  // Of registers, that pass for no clock that is right; 0: none.
+  int ttl_seconds = 0;
+  // Values are padded up to this, each to its own length.
+  size_t value_bytes_max = 0;
   double write_percent = 50;
   int counters = 2;
   double increment_percent = 15;
-  double data_percent = 30;   // of what clients do: the whole data API (data_workload.h)
-  double expiry_percent = 0;  // as DataWorkloadOptions
+  // Of what clients do: the whole data API (data_workload.h).
+  double data_percent = 30;
+  // As DataWorkloadOptions.
+  double expiry_percent = 0;
   absl::Duration think_max = absl::Milliseconds(200);
-  double hurry_percent = 0;  // of each 20 s: thinking takes a tenth of that
+  // Of each 20 s: thinking takes a tenth of that.
+  double hurry_percent = 0;
   absl::Duration timeout = absl::Seconds(4);
 };
 
+// One for a run, made by SimCluster. Start begins the loops; Stop lets what is under way end, and
+// IsQuiet tells when it has. Verify comes last, when faults are over: it shows that the cluster
+// takes writes again everywhere and that nothing is lost.
 class Workload {
  public:
   Workload(SimWorld& world, SimNetwork& network, History& history, DataHistory& data_history,
@@ -80,6 +95,8 @@ class Workload {
   static std::string RawKey(const std::string& key);
   const WorkloadTable& TableOf(const std::string& key) const;
 
+  // A client and the node that it lives on. Its strand, transport and client are made anew with
+  // each life.
   struct ClientNode {
     SimNode* node = nullptr;
     Endpoint endpoint;
@@ -89,11 +106,15 @@ class Workload {
     StrandPtr strand;
     std::unique_ptr<SimClient> client;
     std::unique_ptr<ProbeClient> probe;
-    std::vector<size_t> writes_under_way;  // indices in the history
+    // Indices in the history.
+    std::vector<size_t> writes_under_way;
     int64_t operations_under_way = 0;
   };
+  // A life begins; End drops its client, so what was under way stays undecided in the history.
   void Begin(ClientNode& client);
   void End(ClientNode& client);
+  // One loop of a client: waits, operates, and begins again. Operate draws what to do; Probe is
+  // what the prober does instead.
   void Loop(ClientNode& client);
   void Operate(ClientNode& client);
   void Probe(ClientNode& client);
@@ -109,7 +130,8 @@ class Workload {
   SimNetwork& network_;
   History& history_;
   WorkloadOptions options_;
-  std::vector<std::unique_ptr<ClientNode>> clients_;  // the last one is the prober
+  // The last one is the prober.
+  std::vector<std::unique_ptr<ClientNode>> clients_;
   bool is_running_ = false;
   bool are_clocks_right_ = false;
   int64_t under_way_ = 0;
