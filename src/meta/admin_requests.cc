@@ -34,6 +34,8 @@ void AdminRequests::AddTo(RequestHandlers& handlers) {
 void AdminRequests::OnQueryConfig(InboundRequest& request) {
   auto query = RequestCodec::Decode<QueryConfigRequest>(request);
   if (!query) return;
+  // Clients and servers ask the same question and need different answers
+  // (meta_overview/meta_queries.h).
   QueryAudience audience = request.header.framing == Framing::kRdsn
                                ? QueryAudience::kServersAndTools
                                : QueryAudience::kThriftClients;
@@ -75,6 +77,7 @@ void AdminRequests::OnControlMeta(InboundRequest& request) {
   const FunctionLevel level = control->level;
   ControlMetaResponse response{.old_level = uses_.state.SetLevel()};
   if (level == FunctionLevel::kInvalid) return uses_.codec.Answer(request, response);  // only asks
+  // Any number may come from the wire. One that is no level is refused before anything is stored.
   const bool is_level = FunctionLevelName(level) != FunctionLevelName(FunctionLevel::kInvalid);
   if (!is_level) response.err = ErrorCode::kInvalidParameters;
   if (is_level && uses_.store.is_failed()) response.err = ErrorCode::kFileOperationFailed;

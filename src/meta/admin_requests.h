@@ -47,6 +47,7 @@ class AdminRequests {
   bool AnswersAsDisabled(InboundRequest& request) const;
 
  private:
+  // One handler for each request code. Those that only read the state answer at once.
   void OnQueryConfig(InboundRequest& request);
   void OnListApps(InboundRequest& request);
   void OnListNodes(InboundRequest& request);

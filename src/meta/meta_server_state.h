@@ -60,10 +60,12 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   Instant Now() const { return env_.clock().Now(); }
   FunctionLevel Level() const { return LevelOf(state_, options_); }
 
+  // From what was stored, or from nothing, to serving; or to a recovery, and from there to serving.
   void Begin(ClusterState loaded);
   void BeginRecovery();
   void EndRecovery(RecoveryRequests::End end);
 
+  // Decides by the phase whether the request is handled, and passes it to its handler.
   void OnRequest(InboundRequest request);
 
   // ---- plans ----

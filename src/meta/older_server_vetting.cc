@@ -34,6 +34,7 @@ OlderServerVetting::OlderServerVetting(Transport& transport, const Clock& clock,
 bool OlderServerVetting::MayCount(const BeaconMessage& beacon, InboundRequest& request) {
   if (beacon.process_id) return true;  // not an older version's
   const Endpoint from = beacon.from_node;
+  // Strangers must not fill the memory by beacons from many addresses.
   if (!vettings_.contains(from) && vettings_.size() >= kServersMax) return false;
   Vetting& vetting = vettings_[from];
   // Another process may be another cluster's: someone may have given the address to it.
@@ -77,6 +78,7 @@ void OlderServerVetting::OnAnswer(Endpoint server, const RpcResult& result) {
       vetting.why_foreign.empty() ? Vetting::Verdict::kFits : Vetting::Verdict::kForeign;
   LOG_IF(ERROR, !vetting.why_foreign.empty())
       << "meta: " << server << " is of another cluster and not let in: " << vetting.why_foreign;
+  // The beacon that waited counts as if it came now. One of a foreign server is dropped.
   std::optional<InboundRequest> beacon = std::exchange(vetting.beacon, std::nullopt);
   if (beacon && vetting.verdict == Vetting::Verdict::kFits) on_fits_(*std::move(beacon));
 }

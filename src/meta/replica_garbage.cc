@@ -6,6 +6,8 @@
 namespace arion {
 namespace {
 
+// Whether the partition has all the members that it should, each alive and serving, without `node`.
+// Then the copy there is one too many.
 bool IsWholeWithout(const ClusterState& state, const Partition& partition, Endpoint node) {
   const PartitionConfiguration& config = partition.config;
   const size_t factor = static_cast<size_t>(std::max(config.max_replica_count, 1));
@@ -38,9 +40,12 @@ std::vector<ReplicaInfo> GarbageOf(const ClusterState& state, FunctionLevel leve
   for (const auto& [pid, report] : known->replicas) {
     const Table* table = state.FindTable(pid.app_id);
     const Partition* partition = state.FindPartition(pid);
+    // A replica that takes part in anything, or that may still be opened, is needed.
     const bool is_idle =
         report.status == PartitionStatus::kInactive || report.status == PartitionStatus::kError;
     if (partition == nullptr || !is_idle || report.loading.value_or(false)) continue;
+    // A copy under a larger ballot than the stored one is never garbage: then it is the stored
+    // state that is old.
     const bool is_replaced = IsStable(*table) && !partition->IsBehind() &&
                              report.ballot <= partition->config.ballot &&
                              IsWholeWithout(state, *partition, node);

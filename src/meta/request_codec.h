@@ -35,6 +35,8 @@ class RequestCodec {
     request.responder.Reply(ErrorCode::kInvalidData);
     return std::nullopt;
   }
+  // A request that came by Thrift has no host_port twins in its answer: such senders don't know
+  // them.
   template <class Response>
   void Answer(InboundRequest& request, const Response& response) const {
     const bool is_thrift = request.header.framing != Framing::kRdsn;

@@ -66,6 +66,8 @@ void TableRequests::OnDrop(InboundRequest& request) {
   if (!drop || uses_.changes.Defers(uses_.state.FindTableByName(drop->app_name), request)) return;
   DropJudgement judgement = JudgeDrop(uses_.state, Limits(), uses_.changes.reserved_names(), *drop,
                                       UnixSeconds(uses_.clock));
+  // Again after the judgement: what is refused in any case is answered with the reason that will
+  // not go away.
   if (judgement.dropped && !CanChangeTables()) judgement = {WhyNoTableChange()};
   if (!judgement.dropped) return uses_.codec.Answer(request, DropAppResponse{judgement.error});
   AppInfo& info = uses_.state.FindTable(judgement.dropped->app_id)->info;
@@ -73,6 +75,8 @@ void TableRequests::OnDrop(InboundRequest& request) {
   // Memory shows at once that it is being dropped, so requests meanwhile are refused. `former` is
   // put back if the store refuses.
   info.status = AppStatus::kDropping;
+  // The answer comes when both the table's state and every partition's configuration without
+  // members are stored.
   uses_.changes.Begin({.next = *std::move(judgement.dropped),
                        .of_partitions = PartitionChange{ConfigType::kDropPartition, Emptied},
                        .former = std::move(former),
@@ -187,6 +191,7 @@ void TableRequests::OnStartManualCompact(InboundRequest& request) {
   if (judgement.next && !CanChangeTables())
     judgement = {.response = {WhyNoTableChange(), "the state can't be stored"}};
   if (!judgement.next) return uses_.codec.Answer(request, judgement.response);
+  // A time in the future is only stored: the servers' clocks start it then.
   const bool begins_now = start->trigger_time.value_or(0) <= UnixSeconds(uses_.clock);
   uses_.changes.Begin({.next = *std::move(judgement.next),
                        .done = [this, begins_now, app_id = table->info.app_id,

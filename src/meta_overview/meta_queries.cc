@@ -35,6 +35,7 @@ PartitionConfiguration WithLikelyPrimary(const ClusterState& state, const Partit
   return config;
 }
 
+// Of the population. Two digits, as Pegasus' tools show it.
 std::string StandardDeviation(const std::vector<int64_t>& counts) {
   double deviation = 0;
   if (counts.size() > 1) {
@@ -141,6 +142,7 @@ ListAppsResponse AnswerListApps(const ClusterState& state, const ListAppsRequest
 
 ListNodesResponse AnswerListNodes(const ClusterState& state, const ListNodesRequest& request) {
   ListNodesResponse response;
+  // The living first, as Pegasus lists them.
   for (NodeStatus status : {NodeStatus::kAlive, NodeStatus::kUnalive}) {
     if (request.status != NodeStatus::kInvalid && request.status != status) continue;
     for (const auto& [endpoint, node] : state.nodes) {

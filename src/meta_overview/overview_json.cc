@@ -44,6 +44,7 @@ void WriteField(JsonWriter& json, const char* name, int64_t number) {
   json.Key(name);
   json.Int64(number);
 }
+// Fields of an object that the caller has begun: a server's share of all tables, or of one.
 void WriteShare(JsonWriter& json, Endpoint server, const ServerShare& share) {
   WriteField(json, "server", server.ToString());
   WriteField(json, "primaries", share.primaries);

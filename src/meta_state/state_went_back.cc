@@ -58,6 +58,8 @@ std::string WhatWasKnown(const ClusterState& state) {
 void NoteWentBack(ClusterState& state, const Table& table, Endpoint node, const ReplicaInfo& report,
                   Instant now) {
   const Partition& partition = table.partitions[static_cast<size_t>(report.pid.index)];
+  // Ballots and versions only rise, and each is stored before anybody hears of it. So a server that
+  // knows a larger one shows that the state is older than it was.
   const bool has_larger_ballot =
       report.ballot > partition.config.ballot && report.ballot <= kBallotMax;
   const bool knows_later = KnowsLater(table.info, report);

@@ -100,6 +100,7 @@ CreateJudgement JudgeCreate(const ClusterState& state, FunctionLevel level,
   info.max_replica_count = options.replica_count;
   info.create_second = unix_seconds;
   if (options.atomic_idempotent.value_or(false)) info.atomic_idempotent = true;
+  // Above every id that was given so far, also to a table whose create failed afterwards.
   info.app_id = state.NextAppId();
   for (int32_t i = 0; i < info.partition_count; ++i) {
     Partition partition;

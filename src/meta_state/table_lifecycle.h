@@ -58,6 +58,8 @@ struct TableJudgement {
 // Whether nobody leads a partition of this dropped table any more: each living server has heard of
 // the drop.
 bool IsLetGo(const ClusterState& state, const Table& dropped);
+// Whether the dropped table comes back, under its old name or another one. Its time must not be
+// over, and the name must be free.
 TableJudgement JudgeRecall(const ClusterState& state, const std::set<std::string>& being_created,
                            const RecallAppRequest& request, int64_t unix_seconds);
 TableJudgement JudgeRename(const ClusterState& state, const std::set<std::string>& being_created,
