@@ -50,7 +50,8 @@ std::string StartTimeText(int64_t unix_seconds) {
                           absl::LocalTimeZone());
 }
 
-// What `ask` gives its callback; nullopt: not in time.
+// What `ask` gives its callback; nullopt: not in time. It waits for a strand, so it must not run on
+// one; and not for long, because a server that hangs must still answer its pages.
 template <class T>
 std::optional<T> Await(const std::function<void(std::function<void(T)>)>& ask) {
   // Shared, because an answer may come after the patience has ended.
@@ -107,6 +108,7 @@ HttpResponse AnswerUpdate(LiveSettings& settings, const HttpRequest& request) {
   if (request.arguments.size() != 1)
     return {.status = 400, .body = "one change at a time: ?KEY=VALUE\n"};
   const auto& [key, value] = request.arguments[0];
+  // DEFAULT goes back to what the process began with.
   const absl::Status set = value == "DEFAULT" ? settings.Reset(key) : settings.Set(key, value);
   rapidjson::StringBuffer buffer;
   JsonWriter json(buffer);

@@ -32,7 +32,7 @@ struct RequestWatch {
   // And those that take so long are logged, too.
   absl::Duration logged_from;
 
-  // `stages`: of writes that were logged.
+  // Keeps a slow request for displays, and logs it where it took `logged_from` or longer.
   void Note(const SlowRequest& request) const;
 };
 
@@ -60,6 +60,7 @@ class ClientAnswer {
 
   RequestKind kind() const { return kind_; }
   Instant arrived() const { return arrived_; }
+  // The answer to a read, or to a write that was not logged.
   void Reply(ErrorCode error, std::string body = {}) {
     Answer(error, std::move(body), nullptr, Instant());
   }

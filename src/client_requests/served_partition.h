@@ -38,8 +38,11 @@ struct ServedPartition {
   const Office& office;
   // Null while it is exchanged.
   const std::shared_ptr<Engine>& engine;
+  // Work that comes back later locks it first, and does nothing where it is gone.
   std::function<std::weak_ptr<void>()> owner;
   InPool in_pool;
+  // Takes the replica out of service, because what its disk or engine said can't be trusted any
+  // more.
   std::function<void(const std::string& why)> fence;
   // Names the replica in the log.
   std::function<std::string()> tag;

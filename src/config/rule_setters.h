@@ -36,18 +36,21 @@ constexpr auto kLogDevice = &ServerConfig::log_device;
 // ---- what a value is ----
 // Each takes its target as template arguments, so a row of the table needs no code of its own.
 
+// A time with its unit: "3s".
 template <auto Group, auto Member>
 absl::Status SetInterval(Draft& draft, std::string_view value, const std::string&) {
   ASSIGN_OR_RETURN(std::invoke(Group, draft.config).*Member, ParseInterval(value));
   return absl::OkStatus();
 }
 
+// "true" or "false".
 template <auto Group, auto Member>
 absl::Status SetSwitch(Draft& draft, std::string_view value, const std::string&) {
   ASSIGN_OR_RETURN(std::invoke(Group, draft.config).*Member, ParseSwitch(value));
   return absl::OkStatus();
 }
 
+// A whole number from kFirst to kLast.
 template <auto Group, auto Member, int64_t kFirst, int64_t kLast>
 absl::Status SetNumber(Draft& draft, std::string_view value, const std::string&) {
   ASSIGN_OR_RETURN(int64_t number, ParseInteger(value, kFirst, kLast));
@@ -56,6 +59,7 @@ absl::Status SetNumber(Draft& draft, std::string_view value, const std::string&)
   return absl::OkStatus();
 }
 
+// A number of bytes from kFirst to kLast: "64 MiB".
 template <auto Group, auto Member, uint64_t kFirst = 0,
           uint64_t kLast = std::numeric_limits<uint64_t>::max()>
 absl::Status SetSize(Draft& draft, std::string_view value, const std::string&) {

@@ -187,6 +187,8 @@ class MemoryEngine : public Engine {
           directory_.path(), " has a checkpoint of decree ", directory_.newest().value(),
           ", but its content ends at ", last_flushed().value()));
     }
+    // A crash between a flush and its checkpoint: it is made up for now, so that what is durable
+    // and what is flushed agree.
     if (directory_.newest() == last_flushed()) return absl::OkStatus();
     return Checkpoint().status();
   }
@@ -203,6 +205,7 @@ class MemoryEngine : public Engine {
 
   absl::Status Apply(Decree decree, int64_t timestamp_us, absl::Span<const WriteOp> ops) override {
     const MutexLock lock(mutex_);
+    // Decrees come in order, each once: what was passed over would be lost for good.
     CHECK_EQ(decree, records_.decree + 1);
     // Views share the map: it is copied once, at the first change after a view was taken.
     if (records_.by_key.use_count() > 1)
@@ -210,6 +213,7 @@ class MemoryEngine : public Engine {
     RecordMap& by_key = *records_.by_key;
     for (const WriteOp& op : ops) {
       auto it = by_key.find(op.key);
+      // Removing what is not there is no error: a replay does so, too.
       if (op.kind == WriteOp::Kind::kRemove) {
         if (it != by_key.end()) by_key.erase(it);
         continue;

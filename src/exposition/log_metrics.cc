@@ -71,6 +71,7 @@ void RegisterDiskSums(MetricRegistry& registry, const ReplicaServer& server,
                       MetricRegistrations* held) {
   const auto sum = [&](MetricKind kind, const char* name, const char* help,
                        int64_t DiskSnapshot::*what) {
+    // Read anew at each collection.
     held->push_back(
         registry.Add({.name = name, .help = help, .is_json_only = true}, kind, {}, [&server, what] {
           int64_t all = 0;

@@ -54,6 +54,7 @@ std::vector<NamedPool> PoolsOf(PosixEnvironment& env, const std::vector<Configur
   return pools;
 }
 
+// Since the process began, for a person; collectors get the whole histogram.
 std::string Quantiles(const Histogram& nanos) {
   const Histogram::Snapshot now = nanos.Read();
   return absl::StrFormat("p50 %.2f ms, p99 %.2f ms, worst %.2f ms", 1e-6 * now.Quantile(0.5),

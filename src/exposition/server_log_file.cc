@@ -16,6 +16,7 @@ namespace {
 
 constexpr int kOpeningsAtMost = 1000;  // in one second
 
+// <stem>YYYYMMDD-hhmmss.<pid>, local time: names sort by the time when they were begun.
 std::string NameOf(const std::string& stem, time_t time) {
   tm local;
   localtime_r(&time, &local);
@@ -41,6 +42,7 @@ void ServerLogFile::OpenAnew() {
 }
 
 bool ServerLogFile::Write(time_t time, std::string_view line) {
+  // The next line opens the next file, so a full file ends between two lines.
   if (size_ >= bytes_max_) OpenAnew();
   int error = fd_ >= 0 ? 0 : Open(time);
   if (error == 0) error = Append(line);
@@ -51,6 +53,8 @@ bool ServerLogFile::Write(time_t time, std::string_view line) {
 
 int ServerLogFile::Open(time_t time) {
   std::string name;
+  // A name of this second may be taken by a file that was just filled: then the next second's is
+  // used.
   for (int i = 0; i < kOpeningsAtMost; ++i) {
     name = NameOf(stem_, time + i);
     path_ = absl::StrCat(directory_, "/", name);
@@ -60,6 +64,7 @@ int ServerLogFile::Open(time_t time) {
   if (fd_ < 0) return errno;
   size_ = 0;
   const std::string link = absl::StrCat(directory_, "/", link_);
+  // The link is for people: it always leads to the newest file.
   ::unlink(link.c_str());
   [[maybe_unused]] const int is_linked = ::symlink(name.c_str(), link.c_str());  // a convenience
   return Append(absl::StrCat("Log of process ", getpid(),
@@ -72,6 +77,7 @@ int ServerLogFile::Append(std::string_view text) {
     const ssize_t put = ::write(fd_, text.data(), text.size());
     if (put < 0 && errno == EINTR) continue;
     if (put <= 0) {
+      // What was written of the line is cut off again, so that the file holds whole lines only.
       const int error = put == 0 ? EIO : errno;
       [[maybe_unused]] const int is_cut = ::ftruncate(fd_, size_);
       return error;

@@ -63,6 +63,7 @@ struct UpdateResponse {
 };
 // The answer to GET.
 struct ReadResponse {
+  // A StorageError. kNotFound: there is no such record, or it has expired.
   int32_t error = 0;
   Blob value;
   int32_t app_id = 0;
@@ -154,6 +155,7 @@ struct MultiRemoveResponse {
   int32_t error = 0;
   // How many sort keys the request had, whether they existed or not.
   int64_t count = 0;
+  // Every answer names the partition that gave it.
   int32_t app_id = 0;
   int32_t partition_index = 0;
   int64_t decree = -1;

@@ -33,6 +33,8 @@ namespace arion {
 // Send for each envelope of the core; Keep when another server asks, until it has its answer.
 class ReplicaMessages {
  public:
+  // How the messages reach the rest of the replica. `owner`: alive as long as the replica is.
+  // `step`: gives the core an event.
   struct Hooks {
     std::function<std::weak_ptr<void>()> owner;
     std::function<void(const Event&)> step;
@@ -46,6 +48,7 @@ class ReplicaMessages {
   // Sends one message of the core; its answer becomes an event.
   void Send(Envelope envelope);
   using OnResult = absl::AnyInvocable<void(RpcResult)>;
+  // Sends any request. `on_result` runs on the strand, once, unless the owner is gone by then.
   void Call(Endpoint to, const char* name, std::string body, absl::Duration timeout,
             OnResult on_result);
 
@@ -55,6 +58,8 @@ class ReplicaMessages {
   }
   // Answers a kept request. Nothing happens if it was given up.
   void Answer(const PeerReply& reply);
+  // Gives a kept request to a caller that answers it by itself. nullopt: it was given up or
+  // answered.
   std::optional<Responder> Take(ReplyToken token);
   void GiveUp(ReplyToken token) { asked_.erase(token); }
   // Answers all kept requests with kInvalidState.

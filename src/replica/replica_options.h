@@ -40,6 +40,9 @@ struct ReplicaServerOptions {
   std::shared_ptr<OlderServers> older_servers;
   Durability durability = Durability::kFsync;
   PeerGeneration peer_generation = PeerGeneration::k25;
+  // Periods and timeouts of the protocol. `lease` must be shorter than the meta server's grace
+  // (pacifica/PROTOCOL.md 7). A secondary that is silent for `prepare_timeout`, or a learner for
+  // `learner_prepare_timeout`, is given up by its primary.
   absl::Duration beacon_interval = absl::Seconds(3);
   absl::Duration lease = absl::Seconds(9);
   absl::Duration config_sync_interval = absl::Seconds(30);
@@ -51,11 +54,14 @@ struct ReplicaServerOptions {
   absl::Duration replay_max = absl::Seconds(10);
   // Key gc_memory_replica_interval_ms.
   absl::Duration closed_replica_linger = absl::Minutes(10);
+  // Members that must be there before a write is taken (pacifica/core_options.h).
   int32_t mutation_2pc_min_replica_count = 2;
   // Key staleness_for_commit.
   int32_t max_mutations_in_flight = 20;
   int32_t prepare_list_capacity = 110;
   uint64_t max_allowed_write_bytes = 1 << 20;
+  // The private log's files: their size, whether they are filled with zeros ahead of use, and what
+  // is kept of them although nobody needs it.
   uint64_t log_segment_bytes = 32 << 20;
   bool log_preallocate = true;
   LogReserve log_reserve;

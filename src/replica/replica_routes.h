@@ -23,6 +23,10 @@ class Replica;
 // The ReplicaTable writes it; requests read it on the event loops.
 class ReplicaRoutes {
  public:
+  // Where a replica is in its life on this server. kLoading: it is being opened, or waits to be
+  // opened again after a failure. kOpen: it takes requests. kClosing: it finishes what is under way
+  // and takes nothing new. kClosed: only its directory is left, so for other servers it is not
+  // here.
   enum class Phase { kLoading, kOpen, kClosing, kClosed };
   struct Route {
     Phase phase = Phase::kLoading;

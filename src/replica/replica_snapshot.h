@@ -20,6 +20,7 @@ struct ReplicaSnapshot {
   PartitionId pid;
   PartitionStatus status = PartitionStatus::kInvalid;
   Ballot ballot;
+  // The watermarks, in ascending order (invariants/R1).
   Decree last_durable, last_applied, last_committed, last_logged, last_prepared;
   std::string directory;
   // It is being opened; then only `pid` and `directory` mean something.

@@ -50,6 +50,8 @@ void ReplicaTable::Erase(PartitionId pid) {
 
 // ---- opening ----
 
+// A replica that was found on a disk: it has its slot at once, so nobody makes it anew while it
+// waits to be opened.
 void ReplicaTable::Expect(FoundReplica found) {
   CHECK_ON_STRAND(strand_);
   const PartitionId pid = found.pid;
@@ -278,6 +280,8 @@ void ReplicaTable::OnOpened(PartitionId pid, StrandPtr strand,
       });
     });
   });
+  // The lease may have been won while it was opened. It hears of that before any event that waited
+  // for it.
   if (is_connected_)
     strand->Post([replica = slot.replica, term = lease_term_] { replica->OnConnected(term); });
   if (slot.deferred)

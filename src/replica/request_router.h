@@ -36,9 +36,12 @@ class RequestRouter : public std::enable_shared_from_this<RequestRouter> {
   void Stop() { is_stopped_.store(true, std::memory_order_release); }
 
  private:
+  // Each takes the requests of one kind: clients' reads and writes, the protocol's messages, copies
+  // of files and comparisons. True: it took this one over. False: the request is as it was.
   bool RouteData(InboundRequest& request);
   bool RouteProtocol(InboundRequest& request);
   bool RouteCopies(InboundRequest& request);
+  // The number of the data directory that holds `path`; jobs for a file run in that disk's pool.
   size_t DiskOf(std::string_view path) const;
   void ClearScanner(InboundRequest request);
   void Prepare(InboundRequest request);
