@@ -151,6 +151,7 @@ void ClientReads::Read(ReadCode code, ClientRequest request, Instant deadline,
     return admission_.Hold(std::move(request), gate, [this, code, deadline](ClientRequest held) {
       Read(code, std::move(held), deadline, Throttles::kPassed);
     });
+  if (call.kind == ReadKind::kBackup) partition_.catch_up();
   call.responder = std::move(responder);
   if (code == ReadCode::kGet || code == ReadCode::kTtl)
     return ReadOne(std::move(call), request.body);

@@ -44,6 +44,8 @@ struct ServedPartition {
   // Takes the replica out of service, because what its disk or engine said can't be trusted any
   // more.
   std::function<void(const std::string& why)> fence;
+  // Applies what a secondary has gathered, before it answers a read.
+  std::function<void()> catch_up;
   // Names the replica in the log.
   std::function<std::string()> tag;
 

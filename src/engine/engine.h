@@ -10,9 +10,9 @@
 //           whose 0 < expiry <= now does not exist.
 // Errors    DataLoss: the data is damaged or I/O failed; fence the replica. ResourceExhausted,
 //           PermissionDenied: no space on the disk, or it was refused (IsRefusal); nothing changed,
-//           and the same may be asked again. Unavailable (cache-only tier, TryApply): would wait;
-//           ask with kAll, or Apply, in the disk's pool.
-// Threads   TryApply on a strand, Apply in the disk's pool; one caller at a time. Reads: any
+//           and the same may be asked again. Unavailable (cache-only tier, TryApplyAll): would
+//           wait; ask with kAll, or ApplyAll, in the disk's pool.
+// Threads   TryApplyAll on a strand, Apply in the disk's pool; one caller at a time. Reads: any
 //           thread, beside them. Flush, Checkpoint: in a pool of the disk's, one at a time, beside
 //           Apply and reads.
 // Promises  engine/E1  A batch's data and its decree reach storage together: after a crash the
@@ -148,17 +148,17 @@ class Engine {
     int64_t timestamp_us = 0;
     absl::Span<const WriteOp> ops;
   };
-  // Apply of each in turn. An engine may do it in one step, which a crash leaves whole or not at
-  // all. For replay: what is applied so costs less.
+  // Apply of each in turn. An engine may do it in one step, which costs less, and which a crash
+  // leaves whole or not at all. After an error the first ones may be applied.
   virtual absl::Status ApplyAll(absl::Span<const AppliedMutation> mutations) {
     for (const AppliedMutation& m : mutations)
       RETURN_IF_ERROR(Apply(m.decree, m.timestamp_us, m.ops));
     return absl::OkStatus();
   }
-  // Apply where nothing may wait. Unavailable: nothing was applied; call Apply in the disk's pool.
-  virtual absl::Status TryApply(Decree decree, int64_t timestamp_us,
-                                absl::Span<const WriteOp> ops) {
-    return Apply(decree, timestamp_us, ops);
+  // ApplyAll where nothing may wait. After an error the first ones may be applied: last_applied()
+  // says which. Unavailable: call ApplyAll in the disk's pool with the rest.
+  virtual absl::Status TryApplyAll(absl::Span<const AppliedMutation> mutations) {
+    return ApplyAll(mutations);
   }
 
   // NotFound: there is no such record at time `now` (seconds since 2016).

@@ -122,7 +122,7 @@ class RocksdbEngine : public Engine {
   Decree last_durable() const override { return directory_.newest(); }
 
   absl::Status Apply(Decree decree, int64_t timestamp_us, absl::Span<const WriteOp> ops) override {
-    // A strand never comes here after a lack of space: TryApply has refused.
+    // A strand never comes here after a lack of space: TryApplyAll has refused.
     RETURN_IF_ERROR(GoOnAfterNoSpace());
     return Write({{decree, timestamp_us, ops}}, Patience::kWaits);
   }
@@ -131,11 +131,11 @@ class RocksdbEngine : public Engine {
     RETURN_IF_ERROR(GoOnAfterNoSpace());
     return Write(mutations, Patience::kWaits);
   }
-  absl::Status TryApply(Decree decree, int64_t timestamp_us,
-                        absl::Span<const WriteOp> ops) override {
+  absl::Status TryApplyAll(absl::Span<const AppliedMutation> mutations) override {
+    if (mutations.empty()) return absl::OkStatus();
     // To resume writes to the disk: a strand must not wait for that.
     if (watcher_->lacks_space.load()) return absl::UnavailableError("apply: a flush lacked space");
-    return Write({{decree, timestamp_us, ops}}, Patience::kNone);
+    return Write(mutations, Patience::kNone);
   }
 
   absl::StatusOr<Record> Get(std::string_view raw_key, uint32_t now, ReadTier tier) const override {

@@ -6,7 +6,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
-#include "data_api/mutation_operations.h"
+#include "data_api/mutation_batch.h"
 #include "decrees/log_replay.h"
 #include "disks/app_info_file.h"
 #include "disks/disk_watch.h"
@@ -23,18 +23,6 @@ std::function<void(const absl::Status&)> WaitReporter(std::shared_ptr<DiskWatch>
           wait = std::shared_ptr<void>()](const absl::Status& why) mutable {
     wait = why.ok() ? nullptr : disks->LogWaits(disk, why);
   };
-}
-
-// A batch for the engine: large enough to spare calls, small enough not to hold much memory.
-constexpr size_t kGatheredMax = 32;              // mutations
-constexpr size_t kGatheredBytesMax = 128 << 10;  // of their records
-
-// Updates that older versions logged undecided: they see the engine as it is at their decree.
-bool ReadsTheEngine(const Mutation& mutation) {
-  return std::any_of(mutation.updates.begin(), mutation.updates.end(), [](const Update& update) {
-    return update.code == WriteCode::kIncr || update.code == WriteCode::kCheckAndSet ||
-           update.code == WriteCode::kCheckAndMutate;
-  });
 }
 
 }  // namespace
@@ -69,10 +57,8 @@ class ReplicaOpening::Replay {
   }
   // Once the log ends.
   absl::Status ApplyGathered() {
-    const absl::Status applied = engine_.ApplyAll(gathered_);
-    gathered_.clear();
-    operations_.clear();
-    gathered_bytes_ = 0;
+    const absl::Status applied = engine_.ApplyAll(gathered_.mutations());
+    gathered_.Clear();
     return applied;
   }
   bool has_hole() const { return has_hole_; }
@@ -84,25 +70,15 @@ class ReplicaOpening::Replay {
 
  private:
   absl::Status Gather(const Mutation& m) {
-    // Its decision must see everything before it.
-    if (ReadsTheEngine(m)) RETURN_IF_ERROR(ApplyGathered());
-    ASSIGN_OR_RETURN(MutationOperations decoded,
-                     MutationOperations::Decode(m, engine_, ReadTier::kAll));
-    for (const WriteOp& op : decoded.ops()) gathered_bytes_ += op.key.size() + op.value.size();
-    gathered_.push_back({m.decree, m.timestamp_us, decoded.ops()});
-    operations_.push_back(std::move(decoded));
-    if (gathered_.size() < kGatheredMax && gathered_bytes_ < kGatheredBytesMax)
-      return absl::OkStatus();
-    return ApplyGathered();
+    if (!gathered_.MayTake(m)) RETURN_IF_ERROR(ApplyGathered());
+    return gathered_.Add(m, engine_, ReadTier::kAll);
   }
 
   Engine& engine_;
   // Judges the order of the log and what it proves committed. It outlives the sink's calls.
   LogReplay judgement_;
   std::vector<MutationPtr> committed_;
-  std::vector<Engine::AppliedMutation> gathered_;  // committed, in order, not in the engine yet
-  std::vector<MutationOperations> operations_;     // what these point into
-  size_t gathered_bytes_ = 0;
+  MutationBatch gathered_;  // committed, in order, not in the engine yet
   bool has_hole_ = false;
 };
 

@@ -81,6 +81,7 @@ void DiskWork::MaintainInBulkPool(EngineWork work, Then then) {
 }
 
 void DiskWork::MaintainIn(DiskPool& pool, EngineWork work, Then then) {
+  hooks_.on_maintenance();
   maintenance_.push_back({pool, std::move(work), std::move(then)});
   StartMaintenance();
 }

@@ -113,7 +113,12 @@ ReplicaStore::Hooks Replica::StoreHooks() {
 DiskWork::Hooks Replica::WorkHooks() {
   return {.owner = [this] { return std::weak_ptr<void>(weak_from_this()); },
           .is_quiet = [this] { return appends_under_way_ == 0 && applies_->IsIdle(); },
-          .on_quiet_wish = [this] { compaction_.Hurry(); },
+          .on_quiet_wish =
+              [this] {
+                compaction_.Hurry();
+                applies_->CatchUp();
+              },
+          .on_maintenance = [this] { applies_->CatchUp(); },
           .tag = [this] { return Tag(); }};
 }
 
@@ -141,6 +146,7 @@ ServedPartition Replica::Served() {
           .in_pool = [this](PoolWork work,
                             Then then) { work_.InPool(std::move(work), std::move(then)); },
           .fence = [this](const std::string& why) { Fence(why); },
+          .catch_up = [this] { applies_->CatchUp(); },
           .tag = [this] { return Tag(); }};
 }
 
@@ -337,6 +343,8 @@ void Replica::CarryOut(Effects& effects) {
   if (!effects.role_changes.empty()) {
     if (office_.IsMember()) learning_.DropCopies();
     if (core_->role() != PartitionStatus::kPrimary) host_->verifications->NotPrimaryAnyMore(pid_);
+    // A primary reads, and what a learner is taught follows what it holds.
+    if (core_->role() != PartitionStatus::kSecondary) applies_->CatchUp();
     if (!office_.IsMember()) verifying_.EndCounting();
     if (!office_.MayBePrimaryAgain()) {
       reads_.EndScans();
@@ -349,11 +357,7 @@ void Replica::CarryOut(Effects& effects) {
   for (Envelope& envelope : effects.send) messages_.Send(std::move(envelope));
   for (const MutationPtr& mutation : effects.apply)
     writes_.times().Committed(mutation->decree, last_step_);
-  if (!effects.apply.empty())
-    applies_->Apply(store_.engine(), effects.apply,
-                    core_->role() == PartitionStatus::kPotentialSecondary
-                        ? ApplyQueue::Urgency::kLast
-                        : ApplyQueue::Urgency::kSoon);
+  if (!effects.apply.empty()) applies_->Apply(store_.engine(), effects.apply, UrgencyOfApplies());
   for (const PeerReply& reply : effects.replies) Answer(reply);
   for (const ClientReply& reply : effects.client_replies) writes_.Answer(reply, last_step_);
   for (const ReplyToken token : effects.dropped) {
@@ -387,6 +391,17 @@ void Replica::ArmWakeup() {
         else
           replica->ArmWakeup();
       });
+}
+
+ApplyQueue::Urgency Replica::UrgencyOfApplies() const {
+  switch (core_->role()) {
+    case PartitionStatus::kPotentialSecondary:
+      return ApplyQueue::Urgency::kLast;
+    case PartitionStatus::kSecondary:
+      return work_.IsQuietAwaited() ? ApplyQueue::Urgency::kSoon : ApplyQueue::Urgency::kLater;
+    default:
+      return ApplyQueue::Urgency::kSoon;
+  }
 }
 
 void Replica::Fence(const std::string& why) {
@@ -522,6 +537,8 @@ void Replica::Close(CloseMode mode, absl::AnyInvocable<void(absl::Status)> done)
   effects_.clear();
   work_.Close();
   compaction_.Close();
+  // Else the next start would replay it.
+  if (mode == CloseMode::kFlushed) applies_->CatchUp();
   applies_->Abandon();
   writes_.Close();
   admission_.Close();

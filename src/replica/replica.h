@@ -39,11 +39,11 @@
 #include "client_requests/client_reads.h"
 #include "client_requests/client_writes.h"
 #include "client_requests/served_partition.h"
+#include "data_api/apply_queue.h"
 #include "data_api/queue_time.h"
 #include "messages/meta_messages.h"
 #include "pacifica/replica_core.h"
 #include "recovery/replica_opener.h"
-#include "replica/apply_queue.h"
 #include "replica/disk_work.h"
 #include "replica/replica_checkpoints.h"
 #include "replica/replica_compaction.h"
@@ -144,6 +144,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
   bool CarryOutFirstSteps(Effects& effects);
   void CarryOut(Effects& effects);
   void Release();
+  ApplyQueue::Urgency UrgencyOfApplies() const;
   void Fence(const std::string& why);
   void ArmWakeup();
   // Effects wait while more is committed than the engine keeps up with.

@@ -21,10 +21,10 @@
 #include <optional>
 #include <string>
 
+#include "data_api/apply_queue.h"
 #include "env/clock.h"
 #include "messages/verification_messages.h"
 #include "pacifica/replica_core.h"
-#include "replica/apply_queue.h"
 #include "replica/disk_work.h"
 #include "replica/replica_host.h"
 #include "replica/replica_office.h"

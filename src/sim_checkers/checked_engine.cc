@@ -55,11 +55,13 @@ class CheckedEngine : public Engine {
   Decree last_applied() const override { return inner_->last_applied(); }
   Decree last_flushed() const override { return inner_->last_flushed(); }
   Decree last_durable() const override { return inner_->last_durable(); }
-  absl::Status TryApply(Decree decree, int64_t timestamp_us,
-                        absl::Span<const WriteOp> ops) override {
-    // Rarely, so that the path through the pool is walked in each run.
-    if (node_.world().random().Percent(1)) return absl::UnavailableError("simulated: stalled");
-    return Apply(decree, timestamp_us, ops);
+  absl::Status TryApplyAll(absl::Span<const AppliedMutation> mutations) override {
+    for (const AppliedMutation& m : mutations) {
+      // Rarely, so that the path through the pool is walked in each run.
+      if (node_.world().random().Percent(1)) return absl::UnavailableError("simulated: stalled");
+      RETURN_IF_ERROR(Apply(m.decree, m.timestamp_us, m.ops));
+    }
+    return absl::OkStatus();
   }
   absl::Status Apply(Decree decree, int64_t timestamp_us, absl::Span<const WriteOp> ops) override {
     // As RocksDB: a write that must wait for a flush meets the full disk.

@@ -93,6 +93,8 @@ class ServedWorld : public testing::Test {
   std::shared_ptr<RequestBook> book_ = std::make_shared<RequestBook>();
   std::vector<std::string> fenced_;
   Answers answers_;
+  // How often the engine was asked to take what waits for it.
+  int catch_ups_ = 0;
   const ServedPartition partition_{
       .clock = env_.clock(),
       .strand = strand_,
@@ -111,6 +113,7 @@ class ServedWorld : public testing::Test {
             });
           },
       .fence = [this](const std::string& why) { fenced_.push_back(why); },
+      .catch_up = [this] { ++catch_ups_; },
       .tag = [] { return std::string("[2.1]"); }};
   Admission admission_{partition_,
                        {.requests = book_,

@@ -43,12 +43,12 @@ class RocksdbSpaceTest : public testing::Test {
     for (char& c : value) c = static_cast<char>(random());
     return value;
   }
-  absl::Status ApplyNext(absl::Status (Engine::*apply)(Decree, int64_t,
-                                                       absl::Span<const WriteOp>)) {
+  absl::Status ApplyNext(absl::Status (Engine::*apply)(absl::Span<const Engine::AppliedMutation>)) {
     const Decree decree = engine_->last_applied() + 1;
     const std::string key = Key(decree.value()), value = Value(decree.value());
     const WriteOp op{.kind = WriteOp::Kind::kPut, .key = key, .value = value};
-    return (engine_.get()->*apply)(decree, 1, {&op, 1});
+    const Engine::AppliedMutation mutation{decree, 1, {&op, 1}};
+    return (engine_.get()->*apply)({&mutation, 1});
   }
   // Leaves `free_bytes` on the disk.
   void FillUp(uintmax_t free_bytes) {
@@ -62,7 +62,7 @@ class RocksdbSpaceTest : public testing::Test {
   // Applies until it fails; the error.
   absl::Status ApplyUntilItFails() {
     for (int i = 0; i < 5000; ++i)
-      if (absl::Status status = ApplyNext(&Engine::Apply); !status.ok()) return status;
+      if (absl::Status status = ApplyNext(&Engine::ApplyAll); !status.ok()) return status;
     return absl::OkStatus();
   }
 
@@ -79,8 +79,8 @@ TEST_F(RocksdbSpaceTest, AFullDiskRefusesAppliesAndGoesOnWhenThereIsRoom) {
   EXPECT_EQ(full.code(), absl::StatusCode::kResourceExhausted) << full;
   const Decree applied = engine_->last_applied();
   for (int i = 0; i < 3; ++i)
-    EXPECT_EQ(ApplyNext(&Engine::Apply).code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_EQ(ApplyNext(&Engine::TryApply).code(), absl::StatusCode::kUnavailable)
+    EXPECT_EQ(ApplyNext(&Engine::ApplyAll).code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(ApplyNext(&Engine::TryApplyAll).code(), absl::StatusCode::kUnavailable)
       << "only the pool may try to go on";
   EXPECT_EQ(engine_->Flush().code(), absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(engine_->Checkpoint().status().code(), absl::StatusCode::kResourceExhausted);
@@ -89,9 +89,9 @@ TEST_F(RocksdbSpaceTest, AFullDiskRefusesAppliesAndGoesOnWhenThereIsRoom) {
     ASSERT_EQ(engine_->Get(Key(i), 1, ReadTier::kAll)->value, Value(i)) << "reads go on";
 
   MakeRoom();
-  ASSERT_TRUE(ApplyNext(&Engine::Apply).ok());
+  ASSERT_TRUE(ApplyNext(&Engine::ApplyAll).ok());
   EXPECT_EQ(engine_->last_applied(), applied + 1);
-  EXPECT_TRUE(ApplyNext(&Engine::TryApply).ok());
+  EXPECT_TRUE(ApplyNext(&Engine::TryApplyAll).ok());
   const absl::StatusOr<Decree> checkpoint = engine_->Checkpoint();
   ASSERT_TRUE(checkpoint.ok()) << checkpoint.status();
   EXPECT_EQ(*checkpoint, applied + 2);
@@ -104,7 +104,7 @@ TEST_F(RocksdbSpaceTest, AFullDiskRefusesAppliesAndGoesOnWhenThereIsRoom) {
 }
 
 TEST_F(RocksdbSpaceTest, ACheckpointWithoutSpaceFailsAloneAndIsMadeLater) {
-  for (int i = 0; i < 100; ++i) ASSERT_TRUE(ApplyNext(&Engine::Apply).ok());
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(ApplyNext(&Engine::ApplyAll).ok());
   FillUp(256 << 10);
   EXPECT_EQ(engine_->Checkpoint().status().code(), absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(engine_->last_durable(), Decree(0));

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/status.h"
 #include "main/replica_process.h"
 
 namespace arion {
@@ -28,9 +29,12 @@ class FaultyEngine : public Engine {
   absl::Status Apply(Decree decree, int64_t timestamp_us, absl::Span<const WriteOp> ops) override {
     return engine_->Apply(decree, timestamp_us, Told(decree, ops));
   }
-  absl::Status TryApply(Decree decree, int64_t timestamp_us,
-                        absl::Span<const WriteOp> ops) override {
-    return engine_->TryApply(decree, timestamp_us, Told(decree, ops));
+  absl::Status TryApplyAll(absl::Span<const AppliedMutation> mutations) override {
+    for (AppliedMutation told : mutations) {
+      told.ops = Told(told.decree, told.ops);
+      RETURN_IF_ERROR(engine_->TryApplyAll(absl::MakeConstSpan(&told, 1)));
+    }
+    return absl::OkStatus();
   }
   absl::StatusOr<Record> Get(std::string_view raw_key, uint32_t now, ReadTier tier) const override {
     if (!loses_) {

@@ -73,6 +73,7 @@ class PartWorld : public testing::Test {
                   DiskWork::Hooks{.owner = [this] { return std::weak_ptr<void>(owner_); },
                                   .is_quiet = [this] { return is_quiet_; },
                                   .on_quiet_wish = [this] { ++quiet_wishes_; },
+                                  .on_maintenance = [] {},
                                   .tag = [] { return std::string("[2.1]"); }});
   }
 

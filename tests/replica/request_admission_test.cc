@@ -194,6 +194,21 @@ TEST_F(RequestAdmissionTest, ASecondaryServesBackupReadsAndNothingElse) {
   EXPECT_EQ(scan->kvs.size(), 1u);
 }
 
+TEST_F(RequestAdmissionTest, ABackupReadSeesAllThatTheSecondaryKnowsToBeCommitted) {
+  meta_.SetReplicaCount(2);
+  Server& secondary = AddTapped();
+  Server& primary = AddServer();
+  ASSERT_TRUE(MakePrimary(primary));
+  ASSERT_TRUE(AddSecondary(primary, secondary));
+  ASSERT_EQ(Put(primary, 1, "one"), ErrorCode::kOk);
+  ASSERT_EQ(Put(primary, 1, "two"), ErrorCode::kOk);  // tells it that the first is committed
+  ASSERT_LT(Snapshot(secondary).last_applied, Snapshot(secondary).last_committed) << "gathered";
+  const auto reply = Arrive(kRpcGet, GetBody(1), Backup());
+  world_.RunUntil([&] { return reply->error.has_value(); }, absl::Milliseconds(100));
+  ASSERT_EQ(reply->error, ErrorCode::kOk);
+  EXPECT_EQ(DecodeWrapped<ReadResponse>(reply->body)->value.bytes, "one");
+}
+
 // ---- denied and throttled ----
 
 TEST_F(RequestAdmissionTest, DenialsAreSilentOrSendClientsToTheMetaServer) {

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "replica/apply_queue.h"
+#include "data_api/apply_queue.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <numeric>
+
+#include "base/raw_key.h"
+#include "base/status.h"
 #include "messages/client_messages.h"
 #include "rpc/thrift_codec.h"
 #include "sim/sim_environment.h"
@@ -34,8 +38,11 @@ class FakeEngine : public Engine {
   absl::Status Apply(Decree decree, int64_t, absl::Span<const WriteOp>) override {
     return Take(decree, "pool", &pool_answers);
   }
-  absl::Status TryApply(Decree decree, int64_t, absl::Span<const WriteOp>) override {
-    return Take(decree, "strand", &strand_answers);
+  absl::Status TryApplyAll(absl::Span<const AppliedMutation> mutations) override {
+    batches.push_back(static_cast<int>(mutations.size()));
+    for (const AppliedMutation& m : mutations)
+      RETURN_IF_ERROR(Take(m.decree, "strand", &strand_answers));
+    return absl::OkStatus();
   }
   Decree last_applied() const override { return applied_; }
   Decree last_flushed() const override { return Decree(0); }
@@ -59,6 +66,8 @@ class FakeEngine : public Engine {
   // The next answers; OK when there is none left.
   std::deque<absl::Status> strand_answers, pool_answers;
   std::vector<std::string> applied;
+  // How many the strand gave at once.
+  std::vector<int> batches;
 
  private:
   absl::Status Take(Decree decree, std::string_view where, std::deque<absl::Status>* answers) {
@@ -110,6 +119,9 @@ class ApplyQueueTest : public testing::Test {
     for (const int64_t d : decrees) mutations.push_back(Make(d));
     env_.RunOn(strand_, [&] { queue_->Apply(engine_, mutations, urgency); });
   }
+  void CatchUp() {
+    env_.RunOn(strand_, [this] { queue_->CatchUp(); });
+  }
   void ViewAt(int64_t decree) {
     env_.RunOn(strand_, [&] {
       queue_->ViewAt(Decree(decree), engine_, [this](std::shared_ptr<const EngineView> view) {
@@ -139,6 +151,85 @@ TEST_F(ApplyQueueTest, WhatNeedNotWaitIsAppliedAtOnceAndReportedOnce) {
   EXPECT_THAT(reported_, ElementsAre(3));
   EXPECT_TRUE(queue_->IsIdle());
   EXPECT_EQ(engine_.use_count(), 1) << "an idle queue lets go of the engine";
+}
+
+TEST_F(ApplyQueueTest, WhatIsAppliedInOneTurnIsOneBatch) {
+  Apply({1, 2, 3});
+  EXPECT_THAT(engine_->batches, ElementsAre(3));
+}
+
+TEST_F(ApplyQueueTest, WhatNobodyReadsIsGatheredForASecond) {
+  Apply({1}, Urgency::kLater);
+  Run(ApplyQueue::kGatheredFor - absl::Milliseconds(10));
+  Apply({2, 3}, Urgency::kLater);
+  EXPECT_THAT(engine_->applied, IsEmpty());
+  EXPECT_THAT(reported_, IsEmpty()) << "told before it is applied";
+  EXPECT_FALSE(queue_->IsIdle());
+  Run(absl::Milliseconds(20));
+  EXPECT_THAT(engine_->applied, ElementsAre("strand 1", "strand 2", "strand 3"));
+  EXPECT_THAT(engine_->batches, ElementsAre(3));
+  EXPECT_THAT(reported_, ElementsAre(3));
+  EXPECT_EQ(engine_.use_count(), 1) << "an idle queue lets go of the engine";
+
+  Apply({4}, Urgency::kLater);
+  Run(ApplyQueue::kGatheredFor + absl::Milliseconds(10));
+  EXPECT_THAT(reported_, ElementsAre(3, 4)) << "the next are gathered, too";
+}
+
+TEST_F(ApplyQueueTest, WhatIsGatheredIsAppliedOnceThereIsMuchOfIt) {
+  std::vector<int64_t> many(MutationBatch::kMutationsMax);
+  std::iota(many.begin(), many.end(), 1);
+  Apply(many, Urgency::kLater);
+  EXPECT_THAT(engine_->batches, ElementsAre(MutationBatch::kMutationsMax)) << "by number";
+  Apply({65}, Urgency::kLater);
+  EXPECT_EQ(engine_->batches.size(), 1u);
+  auto large = std::make_shared<Mutation>();
+  large->decree = Decree(66);
+  large->updates.push_back(
+      {.code = WriteCode::kPut,
+       .data = EncodeWrapped(
+           UpdateRequest{JoinRawKey("h", "s"), std::string(ApplyQueue::kGatheredBytes, 'v')})});
+  env_.RunOn(strand_, [&] { queue_->Apply(engine_, {large}, Urgency::kLater); });
+  EXPECT_THAT(reported_, ElementsAre(64, 66)) << "by size";
+  EXPECT_EQ(queue_->waiting_bytes(), 0u);
+}
+
+TEST_F(ApplyQueueTest, WhoNeedsTheContentDoesNotWaitForWhatIsGathered) {
+  Apply({1, 2}, Urgency::kLater);
+  CatchUp();
+  EXPECT_THAT(reported_, ElementsAre(2));
+  CatchUp();
+  Apply({3}, Urgency::kLater);
+  Apply({4}, Urgency::kSoon);
+  EXPECT_THAT(reported_, ElementsAre(2, 4)) << "a primary's applies those before it";
+  Apply({5, 6, 7}, Urgency::kLater);
+  ViewAt(6);
+  EXPECT_THAT(views_, ElementsAre(6));
+  EXPECT_THAT(reported_, ElementsAre(2, 4, 7));
+  ViewAt(9);
+  Apply({8, 9, 10}, Urgency::kLater);
+  EXPECT_THAT(views_, ElementsAre(6, 9)) << "whoever waits for a view need not wait a second";
+}
+
+TEST_F(ApplyQueueTest, CatchingUpLeavesToThePoolWhatItHas) {
+  engine_->strand_answers = {stalled_};
+  Apply({1, 2}, Urgency::kLater);
+  CatchUp();
+  CatchUp();
+  EXPECT_THAT(engine_->applied, IsEmpty());
+  Run(absl::Milliseconds(500));
+  EXPECT_THAT(engine_->applied, ElementsAre("pool 1"));
+  Run(absl::Seconds(1));
+  EXPECT_THAT(engine_->applied, ElementsAre("pool 1", "strand 2"));
+  EXPECT_THAT(reported_, ElementsAre(1, 2));
+}
+
+TEST_F(ApplyQueueTest, WhatIsGatheredIsDroppedWithTheQueue) {
+  Apply({1}, Urgency::kLater);
+  env_.RunOn(strand_, [this] { queue_->Abandon(); });
+  Run(absl::Seconds(2));
+  EXPECT_THAT(engine_->applied, IsEmpty());
+  EXPECT_TRUE(queue_->IsIdle());
 }
 
 TEST_F(ApplyQueueTest, WhatWouldWaitGoesToThePoolAndTheLaterOnesQueueBehindIt) {

@@ -1,9 +1,13 @@
 // ApplyQueue hands committed mutations to the engine, in decree order, and never makes the strand
 // wait for it.
 //
-// Shapes    Urgency::kSoon: each is tried on the strand; one that would have to wait goes to the
-//           disk's pool, and those behind it queue. kLast: all that wait go to the bulk pool in one
-//           job, so that what a learner is taught keeps no loop from those who read and write.
+// Shapes    Urgency::kSoon: they are tried on the strand; one that would have to wait goes to the
+//           disk's pool, and those behind it queue. kLater: the same, but only once many have
+//           gathered, or kGatheredFor after the first, or when somebody needs the content
+//           (CatchUp, a view). A secondary applies so: it answers no read but a backup request's,
+//           and what many share costs each of them little. kLast: all that wait go to the bulk
+//           pool in one job, so that what a learner is taught keeps no loop from those who read and
+//           write.
 //           Without space it is tried again in the pool, after pauses that double from kPauseMin to
 //           kPauseMax, until it fits: no replica is lost to a full disk.
 // Threads   Strand-bound; the hooks are called on the strand.
@@ -25,6 +29,7 @@
 
 #include "base/ids.h"
 #include "base/mutation.h"
+#include "data_api/mutation_batch.h"
 #include "engine/engine.h"
 #include "env/strand.h"
 
@@ -37,7 +42,11 @@ class ApplyQueue : public std::enable_shared_from_this<ApplyQueue> {
   static constexpr absl::Duration kPauseMin = absl::Milliseconds(250);
   static constexpr absl::Duration kPauseMax = absl::Seconds(2);
 
-  enum class Urgency { kSoon, kLast };
+  // How long a secondary gathers, and how much. Either is far below what a failover takes.
+  static constexpr absl::Duration kGatheredFor = absl::Seconds(1);
+  static constexpr size_t kGatheredBytes = 64 << 10;
+
+  enum class Urgency { kSoon, kLater, kLast };
   // Runs `work` in a pool, then `then` on the strand.
   using InPool = std::function<void(absl::AnyInvocable<absl::Status()> work,
                                     absl::AnyInvocable<void(absl::Status)> then)>;
@@ -56,6 +65,9 @@ class ApplyQueue : public std::enable_shared_from_this<ApplyQueue> {
   // let go of when nothing waits for it.
   void Apply(std::shared_ptr<Engine> engine, const std::vector<MutationPtr>& mutations,
              Urgency urgency);
+  // Applies what is gathered now, before the content is needed: for a read, in another role, before
+  // maintenance. What a pool has stays there.
+  void CatchUp();
   // Hands over the engine's content as it stands at `decree`, as soon as it does, from within Apply
   // or here; null: more is applied already. One at a time: an earlier wish is forgotten.
   using TakeView = std::function<void(std::shared_ptr<const EngineView>)>;
@@ -71,6 +83,10 @@ class ApplyQueue : public std::enable_shared_from_this<ApplyQueue> {
 
  private:
   void Pump();
+  bool MayGather() const;
+  void ApplyLater();
+  void ApplyHere();
+  absl::Status ApplyBatchHere();
   void ApplyInPool(size_t count);
   void OnAppliedInPool(size_t applied, const absl::Status& status);
   void Pause();
@@ -89,6 +105,10 @@ class ApplyQueue : public std::enable_shared_from_this<ApplyQueue> {
   bool is_abandoned_ = false;
   absl::Duration pause_ = kPauseMin;
   TimerId timer_ = kNoTimer;
+  // Ends the gathering.
+  TimerId later_ = kNoTimer;
+  // Empty between calls.
+  MutationBatch batch_;
   struct {
     Decree at;
     // Null: nobody wants one.

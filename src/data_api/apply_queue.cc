@@ -1,29 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "replica/apply_queue.h"
+#include "data_api/apply_queue.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "base/status.h"
-#include "data_api/mutation_operations.h"
 #include "env/file_system.h"
 
 namespace arion {
-namespace {
-
-// Where an apply runs: on the strand it must not wait, neither for a record nor for the engine.
-enum class Place { kStrand, kPool };
-
-absl::Status ApplyTo(Engine& engine, const Mutation& mutation, Place place) {
-  const ReadTier tier = place == Place::kStrand ? ReadTier::kCacheOnly : ReadTier::kAll;
-  ASSIGN_OR_RETURN(const MutationOperations operations,
-                   MutationOperations::Decode(mutation, engine, tier));
-  return place == Place::kStrand
-             ? engine.TryApply(mutation.decree, mutation.timestamp_us, operations.ops())
-             : engine.Apply(mutation.decree, mutation.timestamp_us, operations.ops());
-}
-
-}  // namespace
 
 ApplyQueue::ApplyQueue(StrandPtr strand, Hooks hooks)
     : strand_(std::move(strand)), hooks_(std::move(hooks)) {}
@@ -46,31 +30,89 @@ void ApplyQueue::PopFirst() {
   waiting_.pop_front();
 }
 
+bool ApplyQueue::MayGather() const {
+  return urgency_ == Urgency::kLater && view_.take == nullptr && waiting_bytes_ < kGatheredBytes &&
+         waiting_.size() < MutationBatch::kMutationsMax;
+}
+
 void ApplyQueue::Pump() {
+  if (waiting_.empty()) return;
   // One job for all: each job costs a change of threads, and nobody waits for a learner's applies.
-  if (urgency_ == Urgency::kLast && !waiting_.empty()) {
+  if (urgency_ == Urgency::kLast) {
     is_held_ = true;
     return ApplyInPool(waiting_.size());
   }
-  // One report for all that were applied in this turn.
-  Decree applied = kInvalidDecree;
+  if (MayGather()) return ApplyLater();
+  ApplyHere();
+}
+
+void ApplyQueue::CatchUp() {
+  CHECK_ON_STRAND(strand_);
+  if (!is_held_ && !waiting_.empty()) ApplyHere();
+}
+
+// One timer, which is never cancelled for what was applied meanwhile: the next to be gathered are
+// applied by it a little sooner.
+void ApplyQueue::ApplyLater() {
+  if (later_ != kNoTimer) return;
+  later_ = strand_->PostAfter(kGatheredFor, [self = weak_from_this()] {
+    const auto queue = self.lock();
+    if (queue == nullptr || queue->is_abandoned_) return;
+    queue->later_ = kNoTimer;
+    queue->CatchUp();
+  });
+}
+
+// One report for all that were applied in this turn.
+void ApplyQueue::ApplyHere() {
+  const Decree before = engine_->last_applied();
   absl::Status status;
-  while (!waiting_.empty()) {
-    status = ApplyTo(*engine_, *waiting_.front(), Place::kStrand);
-    if (!status.ok()) break;
-    applied = waiting_.front()->decree;
-    // Before the next mutation changes the content.
-    if (view_.take != nullptr) OfferView(applied);
-    PopFirst();
-  }
+  while (!waiting_.empty() && status.ok()) status = ApplyBatchHere();
+  const Decree applied = engine_->last_applied();
   if (waiting_.empty()) engine_ = nullptr;
   is_held_ = !status.ok();  // before the hook, which may come back with more
-  if (applied != kInvalidDecree) hooks_.on_applied(applied);
+  if (applied > before) hooks_.on_applied(applied);
   if (status.ok() || is_abandoned_) return;
   // The first one alone goes to the pool; those behind it may succeed on the strand again.
   if (absl::IsUnavailable(status) || IsRefusal(status)) return ApplyInPool(1);
   Fail(status);
 }
+
+absl::Status ApplyQueue::ApplyBatchHere() {
+  absl::Status added;
+  for (size_t next = 0; next < waiting_.size() && batch_.MayTake(*waiting_[next]); ++next) {
+    // On the strand it must not wait, neither for a record nor for the engine.
+    added = batch_.Add(*waiting_[next], *engine_, ReadTier::kCacheOnly);
+    if (!added.ok()) break;
+    // The next mutation would change the content.
+    if (view_.take != nullptr && waiting_[next]->decree >= view_.at) break;
+  }
+  const absl::Status applied = engine_->TryApplyAll(batch_.mutations());
+  batch_.Clear();
+  const Decree last = engine_->last_applied();
+  while (!waiting_.empty() && waiting_.front()->decree <= last) PopFirst();
+  if (view_.take != nullptr) OfferView(last);
+  return applied.ok() ? added : applied;
+}
+
+namespace {
+
+absl::Status ApplyInBatches(Engine& engine, absl::Span<const MutationPtr> mutations) {
+  MutationBatch batch;
+  for (const MutationPtr& mutation : mutations) {
+    if (!batch.MayTake(*mutation)) {
+      RETURN_IF_ERROR(engine.ApplyAll(batch.mutations()));
+      batch.Clear();
+    }
+    if (absl::Status added = batch.Add(*mutation, engine, ReadTier::kAll); !added.ok()) {
+      RETURN_IF_ERROR(engine.ApplyAll(batch.mutations()));
+      return added;
+    }
+  }
+  return engine.ApplyAll(batch.mutations());
+}
+
+}  // namespace
 
 void ApplyQueue::ApplyInPool(size_t count) {
   struct Batch {
@@ -83,11 +125,10 @@ void ApplyQueue::ApplyInPool(size_t count) {
   const InPool& in_pool = urgency_ == Urgency::kLast ? hooks_.in_bulk_pool : hooks_.in_disk_pool;
   in_pool(
       [engine = engine_, batch] {
-        for (const MutationPtr& mutation : batch->mutations) {
-          RETURN_IF_ERROR(ApplyTo(*engine, *mutation, Place::kPool));
-          ++batch->applied;
-        }
-        return absl::OkStatus();
+        const Decree before = engine->last_applied();
+        absl::Status status = ApplyInBatches(*engine, batch->mutations);
+        batch->applied = static_cast<size_t>(engine->last_applied() - before);
+        return status;
       },
       [self = weak_from_this(), batch](const absl::Status& status) {
         if (const auto queue = self.lock()) queue->OnAppliedInPool(batch->applied, status);
@@ -128,6 +169,8 @@ void ApplyQueue::ViewAt(Decree decree, const std::shared_ptr<Engine>& engine, Ta
     engine_ = nullptr;
   } else if (const Decree next = waiting_.front()->decree; decree < next) {
     OfferView(next);  // a pool may be at it
+  } else {
+    CatchUp();
   }
 }
 
@@ -160,8 +203,8 @@ void ApplyQueue::Fail(const absl::Status& status) {
 void ApplyQueue::Abandon() {
   CHECK_ON_STRAND(strand_);
   is_abandoned_ = true;
-  if (timer_ != kNoTimer) strand_->Cancel(timer_);
-  timer_ = kNoTimer;
+  for (TimerId* timer : {&timer_, &later_})
+    if (*timer != kNoTimer) strand_->Cancel(std::exchange(*timer, kNoTimer));
   waiting_.clear();
   waiting_bytes_ = 0;
   engine_ = nullptr;
