@@ -325,6 +325,11 @@ void Reconfiguration::OnAnswer(const ConfigurationUpdateAnswered& answer) {
     EndSession(request.node);
   }
   roles_.Adopt(truth, err == ErrorCode::kOk ? "update accepted" : "update refused");
+  // It wanted to stay and was left out. Where nobody leads without it nothing was committed without
+  // it, and the meta server may count on it again, as it may after a restart.
+  if (s_.role == PartitionStatus::kInactive && !truth.primary.IsValid() &&
+      request.config.IsMember(s_.options.self))
+    roles_.BecomeInactive(Inactivity::kTransient, "nobody leads without it");
   const bool removed_other = request.type == ConfigType::kRemove && request.node != s_.options.self;
   if (err == ErrorCode::kOk && removed_other && s_.role == PartitionStatus::kPrimary) {
     s_.effects.send.push_back(

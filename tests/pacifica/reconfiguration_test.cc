@@ -328,6 +328,22 @@ TEST_F(ReconfigurationCoreTest, AnUpdateIsRepeatedUntilItIsAnsweredOrVoid) {
   EXPECT_EQ(core_->role(), kSecondary);
 }
 
+// It led and restarted, and was left out before it could say so. Then its secondary comes back with
+// an older copy, and the meta server counts on who led before.
+TEST_F(ReconfigurationCoreTest, LeftOutWhereNobodyLeadsItMayBeCountedOnAgain) {
+  const Effects asked = Sync(Group(7, kB, {kA}));
+  const auto* update = Sent<SendConfigurationUpdate>(asked);
+  ASSERT_NE(update, nullptr);
+  Step(ConfigurationUpdateAnswered{
+      .serial = update->serial,
+      .response = {.err = ErrorCode::kInvalidVersion, .config = Group(8, Endpoint{}, {kA})}});
+  EXPECT_EQ(core_->role(), kInactive);
+  EXPECT_EQ(core_->inactivity(), Inactivity::kTransient);
+  const Effects counted = Sync(Group(9, Endpoint{}, {kA, kB}));
+  EXPECT_EQ(Sent<SendConfigurationUpdate>(counted), nullptr) << "it asks to be left out";
+  EXPECT_EQ(core_->role(), kSecondary);
+}
+
 // It may have been made before this replica joined.
 TEST_F(ReconfigurationCoreTest, AMemberBelievesTheSecondSyncThatDoesNotNameIt) {
   Sync(Group(7, kA, {kB, kC}));
