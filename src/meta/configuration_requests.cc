@@ -85,7 +85,11 @@ void ConfigurationRequests::JudgeHeld(PartitionId pid) {
 // former members do.
 bool ConfigurationRequests::AwaitsOtherCopies(const Partition& partition, ConfigType type) const {
   const PartitionConfiguration& config = partition.config;
-  if (!IsUnprovenPrimary(uses_.state, partition)) return false;
+  // Neither may one be current that is proven: it may have left since, and been opened again because
+  // the state that was put back still names it.
+  const bool resumes_at_start =
+      type == ConfigType::kPrimaryForceUpdateBallot && Now() < start_ends_;
+  if (!resumes_at_start && !IsUnprovenPrimary(uses_.state, partition)) return false;
   if (!config.secondaries.empty())
     return Now() < start_ends_ && !uses_.state.HaveAllTold(config.pid);
   if (type != ConfigType::kPrimaryForceUpdateBallot) return false;

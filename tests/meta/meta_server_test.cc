@@ -368,7 +368,8 @@ class MetaServerStartTest : public MetaServerTest {
     Pass(absl::Seconds(12));  // an interval of the guardian
     ASSERT_FALSE(ConfigOf("t", 0).IsMember(ServerAt(4)));
   }
-  void AllMembersBeginAnew() {
+  enum class Proven { kNo, kYes };
+  void AllMembersBeginAnew(Proven proven = Proven::kNo) {
     const PartitionConfiguration config = ConfigOf("t", 0);
     for (int n = 1; n <= 4; ++n) KillServer(n);
     StopMeta(sim::CrashMode::kProcess);
@@ -376,7 +377,7 @@ class MetaServerStartTest : public MetaServerTest {
     for (int n = 1; n <= 3; ++n) StartServer(n);
     for (int n = 1; n <= 3; ++n) {
       ReplicaInfo older = Report(config, PartitionStatus::kInactive);
-      older.is_unproven = true;
+      if (proven == Proven::kNo) older.is_unproven = true;
       Sync(n, {older});
     }
   }
@@ -389,6 +390,17 @@ class MetaServerStartTest : public MetaServerTest {
     return Update(update)->err;
   }
 };
+
+// It was left out later than the state that was put back knows, and opened again because that names
+// it.
+TEST_F(MetaServerStartTest, AProvenCopyResumesNoSoonerAtTheStart) {
+  Begin();
+  AllMembersBeginAnew(Proven::kYes);
+  EXPECT_EQ(PrimaryAsksForItsBallot(), ErrorCode::kBusy);
+  StartServer(4);
+  Sync(4);
+  EXPECT_EQ(PrimaryAsksForItsBallot(), ErrorCode::kOk);
+}
 
 TEST_F(MetaServerStartTest, ACopyThatMayBeOlderLeadsWhenEachServerThatWasKnownHasTold) {
   Begin();
