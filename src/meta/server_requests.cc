@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/log.h"
-#include "meta/replica_garbage.h"
+#include "meta_judgement/replica_garbage.h"
 #include "meta_state/replica_reports.h"
 #include "meta_state/unix_seconds.h"
 

@@ -5,8 +5,8 @@
 
 #include <tuple>
 
-#include "meta/replica_garbage.h"
 #include "meta_judgement/partition_guardian.h"
+#include "meta_judgement/replica_garbage.h"
 #include "meta_state/configuration_change.h"
 #include "meta_state/replica_reports.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "meta/replica_garbage.h"
+#include "meta_judgement/replica_garbage.h"
 
 #include <algorithm>
 
