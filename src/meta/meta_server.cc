@@ -326,7 +326,7 @@ void MetaServer::State::RunPlan() {
   // interval.
   Instant wake =
       std::min({detector_.NextDeadline(), plan.next_look, now + options_.guardian_interval});
-  if (!state_.awaited.empty()) wake = std::min(wake, servers_.start_ends());
+  if (state_.is_beginning) wake = std::min(wake, std::max(servers_.start_ends(), excused_until_));
   const bool can_store = store_.CanStore(now);
   if (!can_store && !store_.is_failed()) wake = std::min(wake, store_.retry_at());
   for (GuardianPlan::Step& step : plan.steps) {

@@ -29,6 +29,7 @@ void ServerRequests::AddTo(RequestHandlers& handlers) {
 
 void ServerRequests::Begin() {
   began_at_ = Now();
+  uses_.state.is_beginning = true;
   // A former life may have granted leases until just now.
   leases_end_ = Now() + uses_.options.grace;
   for (auto& [endpoint, node] : uses_.state.nodes) {
@@ -127,7 +128,10 @@ void ServerRequests::Expire() {
     node.collected = false;
     uses_.wall_clocks.ForgetDeadServer(server);
   }
-  if (Now() >= start_ends()) uses_.state.awaited.clear();
+  if (Now() >= start_ends()) {
+    uses_.state.awaited.clear();
+    uses_.state.is_beginning = false;
+  }
 }
 
 void ServerRequests::OnConfigSync(InboundRequest& request) {

@@ -284,6 +284,9 @@ struct ClusterState {
   // nobody else does, even where the stored state, being an older copy, does not name it. For a
   // grace at most.
   std::set<Endpoint> awaited;
+  // The first grace of this meta server. Who joined after the moment of which the stored state is a
+  // copy is not listed in it, and may still lead by a lease that another life granted.
+  bool is_beginning = false;
   // No new table gets an id up to this: ids of tables that are being stored, and of tables that are
   // not stored but of which a server has replicas.
   int32_t last_reserved_app_id = 0;

@@ -20,14 +20,15 @@ PartitionConfiguration WithoutMembers(const PartitionConfiguration& config) {
   return next;
 }
 
-// Whether each server has told what it holds, so that nobody who may lead is overlooked.
+// Whether each server has told what it holds, so that nobody who may lead is overlooked: in the
+// first grace one that the older state does not list may still come.
 bool HaveAllTold(const ClusterState& state, const PartitionConfiguration& config) {
   const auto has_told = [&](Endpoint endpoint) {
     const Node* node = state.FindNode(endpoint);
     return node != nullptr && node->alive && node->collected && !node->IsLoading(config.pid) &&
            (node->replicas.contains(config.pid) || !node->has_unreadable_disks);
   };
-  return state.awaited.empty() &&
+  return !state.is_beginning && state.awaited.empty() &&
          std::all_of(
              state.nodes.begin(), state.nodes.end(),
              [&](const auto& node) { return !node.second.alive || has_told(node.first); }) &&

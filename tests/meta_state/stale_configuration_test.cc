@@ -233,6 +233,18 @@ TEST_F(StaleConfigurationTest, WhoIsAwaitedMayHoldMoreThanAnyWhoHasTold) {
   EXPECT_EQ(Next().secondaries, (std::vector{kB, kC, kA}));
 }
 
+// Seen in simulation (8100056): the copy was of a moment at which the only member's server was not
+// listed yet. It led on by its lease while the one that it had followed, whose copy was a part of
+// its own, was made primary.
+TEST_F(StaleConfigurationTest, WhoTheCopyDoesNotListMayComeInTheFirstGrace) {
+  state_.is_beginning = true;
+  Reports(kA, 8, kInactive);
+  for (Endpoint node : {kB, kC, kD}) HasNothing(node);
+  ExpectToWait();
+  state_.is_beginning = false;
+  EXPECT_EQ(Next().last_drops, std::vector{kA});
+}
+
 TEST_F(StaleConfigurationTest, MeanwhileNoUpdateIsAcceptedAndNothingIsGarbage) {
   HasNothing(kA);
   Reports(kB, 5, kSecondary);
