@@ -141,7 +141,7 @@ UpdateJudgement JudgeUpdate(const ClusterState& state, FunctionLevel level,
     // Of an older version's servers only a new process asks for this. It would answer reads before
     // it has committed again what it acknowledged (only one that is upgraded waits for that), and,
     // told that it is the primary still, go on under the ballot that it had.
-    if (state.FindNode(request.node)->is_older && level >= FunctionLevel::kSteady)
+    if (state.FindNode(request.node)->is_older)
       return {UpdateVerdict::kGivesWay, {}, "an older version's primary began anew"};
     if (partition->suspects.contains(request.node))
       return refuse("a primary never resumes in place after an unclean stop");
