@@ -37,6 +37,13 @@ void ConfigurationRequests::OnUpdate(InboundRequest& request) {
     response.err = ErrorCode::kBusy;
     return uses_.codec.Answer(request, response);
   }
+  if (judgement.verdict == UpdateVerdict::kApply) {
+    const LearnerProof::Answer proof = uses_.learners.Judge(*update);
+    if (proof == LearnerProof::Answer::kAsked)
+      return held_.Hold(update->config.pid, std::move(request));
+    if (proof == LearnerProof::Answer::kUnknown)
+      judgement = {UpdateVerdict::kOutdated, {}, "the learner may lack what its primary has"};
+  }
   switch (judgement.verdict) {
     case UpdateVerdict::kApply:
       if (uses_.store.is_failed()) {

@@ -10,7 +10,8 @@
 //           configuration_requests/C1  At most one change of a partition is on its way to the
 //               store.
 //           configuration_requests/C2  A held update is judged again when a change of its
-//               partition, or of its table, is stored or given up.
+//               partition, or of its table, is stored or given up, or when more is known of the
+//               learner that it is about.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -22,6 +23,7 @@
 #include "base/counter.h"
 #include "env/clock.h"
 #include "meta/held_updates.h"
+#include "meta/learner_proof.h"
 #include "meta/meta_options.h"
 #include "meta/request_codec.h"
 #include "meta/request_handlers.h"
@@ -43,6 +45,7 @@ class ConfigurationRequests {
     const FailureDetector& detector;
     const ReportNumbers& numbers;
     StoreGuard& store;
+    LearnerProof& learners;
     const MetaServerOptions& options;
     const RequestCodec& codec;
     const Clock& clock;

@@ -15,6 +15,7 @@
 
 #include "meta/admin_requests.h"
 #include "meta/configuration_requests.h"
+#include "meta/learner_proof.h"
 #include "meta/meta_server.h"
 #include "meta/older_server_vetting.h"
 #include "meta/owner_life.h"
@@ -96,6 +97,7 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   WallClocks wall_clocks_;
   OlderServerVetting older_servers_;
   ServerRequests servers_;
+  LearnerProof learners_;
   ConfigurationRequests configurations_;
   TableNews table_news_;
   TableChanges table_changes_;

@@ -49,10 +49,18 @@ class ConfigurationRequestsTest : public PartFixture {
   MetaServerOptions options_;
   Counter stored_;
   std::string happened_;
+  LearnerProof learners_{{.state = state_,
+                          .transport = transport_,
+                          .codec = codec_,
+                          .clock = env_.clock(),
+                          .strand = strand_,
+                          .life = owner_life_},
+                         [this](PartitionId pid) { requests_.JudgeHeld(pid); }};
   ConfigurationRequests requests_{{.state = state_,
                                    .detector = detector_,
                                    .numbers = numbers_,
                                    .store = store_,
+                                   .learners = learners_,
                                    .options = options_,
                                    .codec = codec_,
                                    .clock = env_.clock(),
