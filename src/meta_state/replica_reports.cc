@@ -107,7 +107,9 @@ void NoteSecondary(Partition& partition, Endpoint node, const ReplicaInfo& repor
   // Unclean says who has been no member since its start: a new process, noticed by that alone.
   if (report.status == PartitionStatus::kInactive && IsUnclean(report))
     partition.serving.erase(node);
-  if (partition.serving.contains(node)) return;
+  // One that is known to lack something proves nothing by coming back: the primary that would have
+  // shown it may have died since.
+  if (partition.serving.contains(node) || partition.older.contains(node)) return;
   if (IsUnclean(report)) partition.suspects.insert(node);
   // In a group whose primary works, a gap in its log would have shown. Without one, neither being a
   // secondary nor having stopped cleanly proves anything: the disk may be an older copy.
@@ -262,10 +264,12 @@ void NoteCopy(ClusterState& state, Table& table, Partition& partition, const Rep
   }
   if (is_of_this_configuration && LacksWhatItHeld(partition, server, report))
     NoteOlderCopy(state, partition, server, reported.now);
-  if (IsShownOlder(reported.former, report) || partition.short_copies.contains(server))
+  if (IsShownOlder(reported.former, report) || partition.short_copies.contains(server)) {
     NoteOlderCopy(state, partition, server, reported.now);
-  else if (partition.config.IsMember(server))
+    if (partition.config.IsSecondary(server)) partition.serving.erase(server);
+  } else if (partition.config.IsMember(server)) {
     partition.older.erase(server);
+  }
   if (report.loading.value_or(false)) {
     NoteLoading(partition, server, is_of_this_configuration, reported.deadline);
   } else if (partition.config.primary == server) {

@@ -148,6 +148,21 @@ TEST_F(ReplicaReportsTest, AMemberThatEndsBeforeWhatWasCommittedIsAnOlderCopyUnt
   EXPECT_FALSE(partition().older.contains(kB));
 }
 
+// Its primary, which would have shown it, had died, and nobody had noticed yet.
+TEST_F(ReplicaReportsTest, AnOlderCopyDoesNotServeThoughItsPrimarySeemedToWork) {
+  partition().config.last_committed_decree = Decree(30);
+  NoteRestart(partition(), kB, kUntil);
+  Reports(kB, Ended(kIsInactive, 29, 20));
+  EXPECT_FALSE(Serves(kB)) << "it stopped cleanly";
+  Reports(kB, Ended(kIsSecondary, 29, 20));
+  EXPECT_FALSE(Serves(kB));
+  partition().serving.insert(kC);
+  Reports(kC, Ended(kIsSecondary, 28, 20));
+  EXPECT_FALSE(Serves(kC)) << "it came back before that was known";
+  Reports(kB, Ended(kIsSecondary, 30, 30));
+  EXPECT_TRUE(Serves(kB)) << "it has learned";
+}
+
 TEST_F(ReplicaReportsTest, OlderCopiesAreShownForADay) {
   NoteOlderCopy(state_, partition(), kB, kNow);
   partition().older.clear();
