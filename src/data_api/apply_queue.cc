@@ -8,6 +8,25 @@
 #include "env/file_system.h"
 
 namespace arion {
+namespace {
+
+// In a pool, where it may wait. After an error the first ones are applied.
+absl::Status ApplyInBatches(Engine& engine, absl::Span<const MutationPtr> mutations) {
+  MutationBatch batch;
+  for (const MutationPtr& mutation : mutations) {
+    if (!batch.MayTake(*mutation)) {
+      RETURN_IF_ERROR(engine.ApplyAll(batch.mutations()));
+      batch.Clear();
+    }
+    if (absl::Status added = batch.Add(*mutation, engine, ReadTier::kAll); !added.ok()) {
+      RETURN_IF_ERROR(engine.ApplyAll(batch.mutations()));
+      return added;
+    }
+  }
+  return engine.ApplyAll(batch.mutations());
+}
+
+}  // namespace
 
 ApplyQueue::ApplyQueue(StrandPtr strand, Hooks hooks)
     : strand_(std::move(strand)), hooks_(std::move(hooks)) {}
@@ -94,25 +113,6 @@ absl::Status ApplyQueue::ApplyBatchHere() {
   if (view_.take != nullptr) OfferView(last);
   return applied.ok() ? added : applied;
 }
-
-namespace {
-
-absl::Status ApplyInBatches(Engine& engine, absl::Span<const MutationPtr> mutations) {
-  MutationBatch batch;
-  for (const MutationPtr& mutation : mutations) {
-    if (!batch.MayTake(*mutation)) {
-      RETURN_IF_ERROR(engine.ApplyAll(batch.mutations()));
-      batch.Clear();
-    }
-    if (absl::Status added = batch.Add(*mutation, engine, ReadTier::kAll); !added.ok()) {
-      RETURN_IF_ERROR(engine.ApplyAll(batch.mutations()));
-      return added;
-    }
-  }
-  return engine.ApplyAll(batch.mutations());
-}
-
-}  // namespace
 
 void ApplyQueue::ApplyInPool(size_t count) {
   struct Batch {

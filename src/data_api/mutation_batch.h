@@ -36,7 +36,6 @@ class MutationBatch {
   bool MayTake(const Mutation& mutation) const;
   // `mutation` may join. Its bytes are copied.
   absl::Status Add(const Mutation& mutation, const Engine& engine, ReadTier tier);
-  bool empty() const { return mutations_.empty(); }
   // For the engine; valid until the next Add or Clear.
   absl::Span<const Engine::AppliedMutation> mutations() const { return mutations_; }
   void Clear();

@@ -372,7 +372,8 @@ void RegisterWorst(MetricRegistry& registry, const std::shared_ptr<RecentReplica
   };
   gauge(
       {.name = "replica_unapplied_mutations_max",
-       .help = "Of the replica that is furthest behind: mutations committed, but not applied yet."},
+       .help = "Of the replica that is furthest behind: mutations committed, but not applied yet. "
+               "A secondary gathers up to 64."},
       LargestOf(replicas,
                 [](const ReplicaFigures::Now& now) { return static_cast<double>(now.unapplied); }));
   gauge(

@@ -81,7 +81,7 @@ void DiskWork::MaintainInBulkPool(EngineWork work, Then then) {
 }
 
 void DiskWork::MaintainIn(DiskPool& pool, EngineWork work, Then then) {
-  hooks_.on_maintenance();
+  hooks_.catch_up();
   maintenance_.push_back({pool, std::move(work), std::move(then)});
   StartMaintenance();
 }
@@ -107,6 +107,7 @@ void DiskWork::WhenQuiet(absl::AnyInvocable<void()> then) {
   when_quiet_.push_back(std::move(then));
   // Long jobs end early, so that the wish does not wait for a whole compaction.
   hooks_.on_quiet_wish();
+  hooks_.catch_up();
   CheckQuiet();
 }
 

@@ -49,8 +49,8 @@ class DiskWork {
     std::function<bool()> is_quiet;
     // Whose jobs are long may cut them short.
     std::function<void()> on_quiet_wish;
-    // Maintenance was asked for: what is committed should be in the engine.
-    std::function<void()> on_maintenance;
+    // Applies what a secondary has gathered: maintenance, or quiet, was asked for.
+    std::function<void()> catch_up;
     // Names the replica in the log.
     std::function<std::string()> tag;
   };

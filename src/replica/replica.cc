@@ -113,12 +113,8 @@ ReplicaStore::Hooks Replica::StoreHooks() {
 DiskWork::Hooks Replica::WorkHooks() {
   return {.owner = [this] { return std::weak_ptr<void>(weak_from_this()); },
           .is_quiet = [this] { return appends_under_way_ == 0 && applies_->IsIdle(); },
-          .on_quiet_wish =
-              [this] {
-                compaction_.Hurry();
-                applies_->CatchUp();
-              },
-          .on_maintenance = [this] { applies_->CatchUp(); },
+          .on_quiet_wish = [this] { compaction_.Hurry(); },
+          .catch_up = [this] { applies_->CatchUp(); },
           .tag = [this] { return Tag(); }};
 }
 
@@ -306,8 +302,7 @@ void Replica::Drain() {
   is_draining_ = false;
   if (office_.IsClosed()) return;
   ArmWakeup();
-  // Writes wait for reads to be allowed, and held requests for the configuration: any step may have
-  // brought that.
+  // Any step may have brought what writes and held requests wait for.
   writes_.Begin();
   admission_.ReleaseHeld();
 }
@@ -343,7 +338,6 @@ void Replica::CarryOut(Effects& effects) {
   if (!effects.role_changes.empty()) {
     if (office_.IsMember()) learning_.DropCopies();
     if (core_->role() != PartitionStatus::kPrimary) host_->verifications->NotPrimaryAnyMore(pid_);
-    // A primary reads, and what a learner is taught follows what it holds.
     if (core_->role() != PartitionStatus::kSecondary) applies_->CatchUp();
     if (!office_.IsMember()) verifying_.EndCounting();
     if (!office_.MayBePrimaryAgain()) {
@@ -394,14 +388,10 @@ void Replica::ArmWakeup() {
 }
 
 ApplyQueue::Urgency Replica::UrgencyOfApplies() const {
-  switch (core_->role()) {
-    case PartitionStatus::kPotentialSecondary:
-      return ApplyQueue::Urgency::kLast;
-    case PartitionStatus::kSecondary:
-      return work_.IsQuietAwaited() ? ApplyQueue::Urgency::kSoon : ApplyQueue::Urgency::kLater;
-    default:
-      return ApplyQueue::Urgency::kSoon;
-  }
+  using enum ApplyQueue::Urgency;
+  if (core_->role() == PartitionStatus::kPotentialSecondary) return kLast;
+  const bool is_read = core_->role() != PartitionStatus::kSecondary;
+  return is_read || work_.IsQuietAwaited() ? kSoon : kLater;
 }
 
 void Replica::Fence(const std::string& why) {

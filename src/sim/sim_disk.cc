@@ -28,7 +28,6 @@ absl::Status Missing(std::string_view path) {
 
 absl::Status ReadOnly() { return absl::PermissionDeniedError("Read-only file system"); }
 
-// Whether a call of this kind fails on a disk in this trouble. What is listed is what Linux does.
 bool Meets(DiskTrouble trouble, DiskCall call) {
   switch (trouble) {
     case DiskTrouble::kErrors:
@@ -90,8 +89,7 @@ void PutBytes(std::string* content, uint64_t offset, std::string_view bytes) {
   content->append(bytes.substr(within));
 }
 
-// Files below the directory, depth first. `path` is the directory's and is the same again
-// afterwards.
+// Files below the directory, depth first. `path` is the directory's, afterwards as well.
 void VisitFiles(const SimInode& directory, std::string* path, SimDisk::FileVisitor visit) {
   const size_t length = path->size();
   for (const auto& [name, child] : directory.entries) {
@@ -157,7 +155,6 @@ void SimDisk::Revive() {
   on_death_ = nullptr;
 }
 
-// From memory to what a power cut leaves: the old name goes, the new one comes.
 void SimDisk::ApplyDurably(const NameChange& change) {
   if (change.from_directory) {
     auto it = change.from_directory->durable_entries.find(change.from_name);
@@ -172,8 +169,7 @@ void SimDisk::ApplyDurably(const NameChange& change) {
   }
 }
 
-// Done at once for whoever looks; kept in the list until a sync makes it durable, or a crash undoes
-// it.
+// Done at once for whoever looks; listed until a sync makes it durable, or a crash undoes it.
 void SimDisk::AddNameChange(NameChange change) {
   if (change.from_directory) change.from_directory->entries.erase(change.from_name);
   if (change.inode) {
@@ -231,7 +227,6 @@ absl::Status SimDisk::Rename(const std::string& from, const std::string& to) {
   if (it == source.directory->entries.end()) return Missing(from);
   auto existing = target.directory->entries.find(target.name);
   if (existing != target.directory->entries.end()) {
-    // rename(2): two names of one file, nothing to do.
     if (existing->second == it->second) return absl::OkStatus();
     if (existing->second->is_directory && !existing->second->entries.empty()) {
       return absl::InternalError(absl::StrCat(to, ": Directory not empty"));

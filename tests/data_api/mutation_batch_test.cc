@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data_api/mutation_batch.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/raw_key.h"
@@ -45,7 +46,7 @@ class MutationBatchTest : public testing::Test {
 };
 
 TEST_F(MutationBatchTest, TheEngineTakesAllOfItInOrder) {
-  EXPECT_TRUE(batch_.empty());
+  EXPECT_THAT(batch_.mutations(), testing::IsEmpty());
   // The mutations are gone before the engine sees them.
   ASSERT_TRUE(Add(Put(1, "first")).ok());
   ASSERT_TRUE(Add(Put(2, "second")).ok());
@@ -53,7 +54,7 @@ TEST_F(MutationBatchTest, TheEngineTakesAllOfItInOrder) {
   ApplyIt();
   EXPECT_EQ(engine_->last_applied(), Decree(2));
   EXPECT_EQ(Value(), "second");
-  EXPECT_TRUE(batch_.empty());
+  EXPECT_THAT(batch_.mutations(), testing::IsEmpty());
 }
 
 TEST_F(MutationBatchTest, WhatTheEngineMustDecideSeesAllBeforeIt) {

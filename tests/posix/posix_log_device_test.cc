@@ -21,6 +21,7 @@
 
 #include "posix/event_loops.h"
 #include "posix/posix_file_system.h"
+#include "tests/posix/log_request.h"
 #include "tests/support/temp_directory.h"
 
 namespace arion {
@@ -47,22 +48,7 @@ class PosixLogDeviceTest : public ::testing::TestWithParam<Kind> {
   std::future<absl::Status> Write(std::shared_ptr<LogFile> file, uint64_t offset,
                                   std::string_view bytes, Coverage coverage,
                                   Durability durability = Durability::kFsync) {
-    auto answer = std::make_shared<std::promise<absl::Status>>();
-    LogDevice::WriteRequest request;
-    request.file = std::move(file);
-    request.offset = offset;
-    request.buffer.Resize(bytes.size());
-    std::memcpy(request.buffer.data(), bytes.data(), bytes.size());
-    request.coverage = coverage;
-    request.durability = durability;
-    request.reply_on = strand_;
-    request.done = [this, answer, size = bytes.size()](absl::Status status, AlignedBuffer buffer) {
-      EXPECT_TRUE(strand_->IsCurrent());
-      EXPECT_EQ(buffer.size(), size);
-      answer->set_value(std::move(status));
-    };
-    device_->Write(std::move(request));
-    return answer->get_future();
+    return WriteBytes(*device_, strand_, std::move(file), offset, bytes, coverage, durability);
   }
 
   TempDirectory directory_;

@@ -13,6 +13,7 @@
 #include "posix/event_loops.h"
 #include "posix/posix_file_system.h"
 #include "posix/posix_log_file.h"
+#include "tests/posix/log_request.h"
 #include "tests/support/temp_directory.h"
 
 namespace arion {
@@ -28,20 +29,7 @@ class ThreadedLogDeviceTest : public ::testing::Test {
   std::future<absl::Status> Write(std::shared_ptr<LogFile> file, uint64_t offset,
                                   const std::string& bytes, Coverage coverage,
                                   Durability durability = Durability::kFsync) {
-    auto answer = std::make_shared<std::promise<absl::Status>>();
-    LogDevice::WriteRequest request;
-    request.file = std::move(file);
-    request.offset = offset;
-    request.buffer.Resize(bytes.size());
-    std::memcpy(request.buffer.data(), bytes.data(), bytes.size());
-    request.coverage = coverage;
-    request.durability = durability;
-    request.reply_on = strand_;
-    request.done = [answer](absl::Status status, AlignedBuffer) {
-      answer->set_value(std::move(status));
-    };
-    device_->Write(std::move(request));
-    return answer->get_future();
+    return WriteBytes(*device_, strand_, std::move(file), offset, bytes, coverage, durability);
   }
   std::string Content(const std::string& name) {
     return ReadFile(files_, directory_.path() + "/" + name).value_or("unread");

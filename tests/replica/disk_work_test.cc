@@ -71,6 +71,7 @@ TEST_F(DiskWorkTest, WhoWaitsForQuietGoesBeforeMaintenance) {
   });
   Run(absl::Seconds(1));
   EXPECT_EQ(quiet_wishes_, 1);
+  EXPECT_EQ(catch_ups_, 3) << "each wants what is committed in the engine";
   EXPECT_TRUE(work_->IsQuietAwaited());
   EXPECT_THAT(ended_, ElementsAre(1)) << "it was under way; the next one waits";
   is_quiet_ = true;

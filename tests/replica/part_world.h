@@ -73,7 +73,7 @@ class PartWorld : public testing::Test {
                   DiskWork::Hooks{.owner = [this] { return std::weak_ptr<void>(owner_); },
                                   .is_quiet = [this] { return is_quiet_; },
                                   .on_quiet_wish = [this] { ++quiet_wishes_; },
-                                  .on_maintenance = [] {},
+                                  .catch_up = [this] { ++catch_ups_; },
                                   .tag = [] { return std::string("[2.1]"); }});
   }
 
@@ -118,6 +118,7 @@ class PartWorld : public testing::Test {
   std::shared_ptr<int> owner_ = std::make_shared<int>();
   bool is_quiet_ = true;  // what lies beside the pools
   int quiet_wishes_ = 0;
+  int catch_ups_ = 0;
   std::optional<DiskWork> work_;
 };
 

@@ -64,6 +64,15 @@ class RequestAdmissionTest : public ReplicaServerWorld {
     EXPECT_TRUE(MakePrimary(server));
     return server;
   }
+  // A primary, and its secondary, which is tapped.
+  std::pair<Server&, Server&> Pair() {
+    meta_.SetReplicaCount(2);
+    Server& secondary = AddTapped();
+    Server& primary = AddServer();
+    EXPECT_TRUE(MakePrimary(primary));
+    EXPECT_TRUE(AddSecondary(primary, secondary));
+    return {primary, secondary};
+  }
   // What the meta server would tell within the second.
   void SetEnvs(Server& server, std::map<std::string, std::string> envs) {
     meta_.app().envs = std::move(envs);
@@ -161,11 +170,7 @@ TEST_F(RequestAdmissionTest, EachCodeGetsTheErrorThatItsStateDemands) {
 }
 
 TEST_F(RequestAdmissionTest, ASecondaryServesBackupReadsAndNothingElse) {
-  meta_.SetReplicaCount(2);
-  Server& secondary = AddTapped();
-  Server& primary = AddServer();
-  ASSERT_TRUE(MakePrimary(primary));
-  ASSERT_TRUE(AddSecondary(primary, secondary));
+  const auto [primary, secondary] = Pair();
   ASSERT_EQ(Put(primary, 1, "one"), ErrorCode::kOk);
   world_.RunFor(options_.group_check_interval * 2);  // the secondary hears that it is committed
 
@@ -195,11 +200,7 @@ TEST_F(RequestAdmissionTest, ASecondaryServesBackupReadsAndNothingElse) {
 }
 
 TEST_F(RequestAdmissionTest, ABackupReadSeesAllThatTheSecondaryKnowsToBeCommitted) {
-  meta_.SetReplicaCount(2);
-  Server& secondary = AddTapped();
-  Server& primary = AddServer();
-  ASSERT_TRUE(MakePrimary(primary));
-  ASSERT_TRUE(AddSecondary(primary, secondary));
+  const auto [primary, secondary] = Pair();
   ASSERT_EQ(Put(primary, 1, "one"), ErrorCode::kOk);
   ASSERT_EQ(Put(primary, 1, "two"), ErrorCode::kOk);  // tells it that the first is committed
   ASSERT_LT(Snapshot(secondary).last_applied, Snapshot(secondary).last_committed) << "gathered";
