@@ -12,6 +12,7 @@ absl::StatusOr<std::unique_ptr<AdminClient>> AdminClient::Create(
     const std::vector<std::string>& meta_servers, absl::Duration timeout, std::string admin_token) {
   ASSIGN_OR_RETURN(std::vector<Endpoint> endpoints, ClientThreads::ParseEndpoints(meta_servers));
   return std::unique_ptr<AdminClient>(new AdminClient(
+      // One thread is enough: each caller waits for its answer.
       std::make_unique<ClientThreads>(ClusterClientOptions{.meta_servers = std::move(endpoints),
                                                            .timeout = timeout,
                                                            .admin_token = std::move(admin_token)},
@@ -22,6 +23,8 @@ AdminClient::AdminClient(std::unique_ptr<ClientThreads> threads) : threads_(std:
 
 AdminClient::~AdminClient() = default;
 
+// Requests are captured by reference everywhere below: they are encoded before their callback runs,
+// and RunAndWait waits for that.
 absl::StatusOr<CreateAppResponse> AdminClient::CreateTable(const CreateAppRequest& request) {
   return threads_->RunAndWait<absl::StatusOr<CreateAppResponse>>(
       [&](ClusterClient&, TableAdmin& admin, auto done) {

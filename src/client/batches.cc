@@ -71,6 +71,7 @@ struct Group {
   std::vector<size_t> places;
 };
 
+// Places are those of the batch, so that values go back in the order in which keys were asked for.
 std::vector<Group> GroupByPartition(std::vector<FullKey> keys, int32_t partition_count) {
   std::map<uint64_t, std::vector<size_t>> of_partition;
   for (size_t i = 0; i < keys.size(); ++i) {
@@ -80,6 +81,8 @@ std::vector<Group> GroupByPartition(std::vector<FullKey> keys, int32_t partition
   std::vector<Group> groups;
   for (const auto& [partition, places] : of_partition) {
     for (size_t place : places) {
+      // A request is routed by its first key, so all its keys are of one partition
+      // (client/question.h).
       const bool is_first = place == places.front();
       if (is_first || groups.back().places.size() == kKeysPerRequest) groups.emplace_back();
       groups.back().request.keys.push_back(std::move(keys[place]));
@@ -120,12 +123,14 @@ void BatchGet(ClusterClient& client, const std::string& table, std::vector<FullK
         if (client == nullptr) return;
         if (!count.ok()) return done(BatchValues(keys.size(), count.status()));
         auto values =
+            // Answers leave out what does not exist, so every key begins as not found.
             std::make_shared<BatchValues>(keys.size(), absl::NotFoundError("no such record"));
         auto groups =
             std::make_shared<std::vector<Group>>(GroupByPartition(std::move(keys), *count));
         std::vector<Question> questions;
         for (const Group& group : *groups) questions.push_back(QuestionOf(group.request));
         rest.timeout = client->TimeLeft(deadline);
+        // The groups keep their keys beside the questions: the answer is matched against them.
         auto take = [groups, values](size_t number, const Body& body) {
           TakeValues((*groups)[number], body, *values);
         };

@@ -31,6 +31,7 @@ void ClientCore::Run(Work work) {
 }
 
 void ClientCore::Start(const std::string& table, ClusterClient::OperationPtr operation) {
+  // As in Run. An operation carries what its start needs, so it is posted by itself.
   if (IsMine()) return client_->Start(table, std::move(operation));
   const MutexLock lock(mutex_);
   if (is_closed_) return;

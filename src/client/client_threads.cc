@@ -42,11 +42,16 @@ ClientThreads::ClientThreads(const ClusterClientOptions& options, int threads) {
     EventLoops& loops = thread.environment->loops();
     thread.transport = std::make_unique<AsioTransport>(&loops, AsioTransportOptions());
     std::thread::id id;
+    // A core knows its thread by the id: whose core a thread is may be asked at any time, also when
+    // the loop is gone.
     loops.RunOnEach([&id](int) { id = std::this_thread::get_id(); });
+    // One loop a thread and one core a loop: cores share nothing, so an operation takes no lock but
+    // the core's own.
     cores.push_back(std::make_unique<ClientCore>(
         *thread.environment, *thread.transport, thread.environment->NewStrand("client"), options,
         [id] { return std::this_thread::get_id() == id; }));
   }
+  // Made last and shared: tables keep it when the threads are gone.
   runtime_ = std::make_shared<ClientRuntime>(WallClock(), std::move(cores));
 }
 
@@ -57,6 +62,8 @@ void ClientThreads::Stop() {
     if (!core.Close()) continue;
     threads_[i].transport->Stop();
     threads_[i].environment->StopLoops();
+    // Dropping calls back what is still waited for. So it comes when the loop runs nothing any
+    // more, and before the transport and the environment go, to which the core refers.
     core.Drop();
     threads_[i].transport.reset();
     threads_[i].environment.reset();

@@ -78,6 +78,8 @@ ClusterClient::ClusterClient(Environment& environment, Transport& transport, Str
 
 ClusterClient::~ClusterClient() = default;
 
+// Routes are forgotten first: the table may have been dropped and made anew, and the answer must be
+// the meta server's.
 void ClusterClient::OpenTable(const std::string& table, StatusCallback done) {
   TableNamed(table).router.ForgetAll();
   Ask(table, Question(), {},
@@ -87,12 +89,15 @@ void ClusterClient::OpenTable(const std::string& table, StatusCallback done) {
 void ClusterClient::LearnPartitionCount(const std::string& table, const AskOptions& options,
                                         absl::AnyInvocable<void(absl::StatusOr<int32_t>)> done) {
   Ask(table, Question(), options,
+      // The empty question ends as soon as the routes are known; a Table never moves, so it may be
+      // referred to.
       [known = &TableNamed(table), done = std::move(done)](auto body) mutable {
         if (!body.ok()) return done(body.status());
         done(known->router.partition_count());
       });
 }
 
+// What is told is a courtesy (the end of a scan): without a route it is not worth a lookup.
 void ClusterClient::Tell(const std::string& table, const char* name, std::string body,
                          uint64_t partition_hash) {
   CHECK_ON_STRAND(strand_);
@@ -140,11 +145,14 @@ void ClusterClient::Start(const std::string& table, OperationPtr operation) {
   const AskOptions& options = operation->options;
   operation->client = weak_from_this();
   operation->table = &TableNamed(table);
+  // A repetition of what the server decides would be decided anew, by what the first one left.
   operation->retries = operation->question.kind == Question::Kind::kDecidedWrite
                            ? WriteRetries::kAfterRefusals
                            : options.write_retries.value_or(options_.write_retries);
   operation->deadline = Deadline(options);
   // Never inline: what may be over already waits for its turn.
+  // The others wait for the network at least, so their callbacks never run inside this call. They
+  // save the turn.
   const bool may_end_at_once =
       *operation->question.name == '\0' || options.timeout.value_or(options_.timeout) < kSoon;
   if (!may_end_at_once) return Advance(operation);
@@ -183,6 +191,7 @@ void ClusterClient::Send(const OperationPtr& operation, TableRouter::Route route
   operation->asked = route;
   operation->is_asking = true;
   ++operation->in_flight;
+  // An answer is known by its attempt's number: only the latest one decides what follows.
   const int attempt = ++operation->attempts;
   // In whole milliseconds: the transport has a queue for each timeout.
   const absl::Duration timeout = absl::Ceil(operation->deadline - now, absl::Milliseconds(1));
@@ -198,7 +207,7 @@ void ClusterClient::Send(const OperationPtr& operation, TableRouter::Route route
   if (another_may_follow) Watch(operation);
 }
 
-// No operation has a timer: all are watched for equally long.
+// No operation has a timer of its own for this: all are watched for equally long.
 void ClusterClient::Watch(const OperationPtr& operation) {
   Unwatch(*operation);
   const Instant until = environment_.clock().Now() + options_.attempt_timeout;
@@ -231,7 +240,10 @@ void ClusterClient::WatchLater() {
 
 // The server may be slow, or gone: meta knows.
 void ClusterClient::OnSilence(const OperationPtr& operation) {
+  // Where a pause or a lookup is under way already, that is the way back.
   if (operation->comes_back || !operation->is_asking) return;
+  // The lookup does not end the attempt: should the route prove right, the server is still being
+  // waited for.
   Forget(operation, operation->asked, AttemptVerdict::Routes::kForgetPartition);
   Advance(operation);
 }
@@ -249,6 +261,7 @@ OutboundRequest ClusterClient::RequestOf(const Operation& operation, PartitionId
 void ClusterClient::AskSecondaryLater(const OperationPtr& operation) {
   const absl::Duration after = operation->options.backup_after;
   const bool may = !IsWrite(operation->question.kind) && after < absl::InfiniteDuration();
+  // Once an operation: repeated attempts at the primary do not multiply the load of secondaries.
   if (!may || operation->backup_timer != kNoTimer) return;
   operation->backup_timer = strand_->PostAfter(after, [operation] {
     if (auto self = operation->client.lock()) self->AskSecondary(operation);
@@ -259,12 +272,14 @@ void ClusterClient::AskSecondary(const OperationPtr& operation) {
   const absl::Duration left = operation->deadline - environment_.clock().Now();
   const TableRouter& router = operation->table->router;
   if (!operation->done || left <= absl::ZeroDuration() || !router.IsKnown()) return;
+  // A secondary may lack the last writes; who sets backup_after accepts that.
   // The route may have changed since the primary was asked.
   const PartitionId pid = router.Find(operation->question.partition_hash).pid;
   const std::vector<Endpoint>& secondaries = router.Secondaries(pid.index);
   if (secondaries.empty()) return;
   OutboundRequest request = RequestOf(*operation, pid, left);
   request.is_backup_request = true;
+  // By chance, so that all secondaries share what a slow primary leaves.
   transport_.Call(secondaries[environment_.random().Below(secondaries.size())], std::move(request),
                   strand_, [operation](RpcResult result) {
                     auto self = operation->client.lock();
@@ -288,10 +303,13 @@ void ClusterClient::OnAnswer(const OperationPtr& operation, int attempt,
     operation->happened = std::move(result.body);
     return Unwatch(*operation);
   }
+  // A write that has happened is not undone by what a later attempt says. It only waits for that
+  // attempt's end.
   if (operation->happened) {
     if (is_latest) Finish(operation, *std::move(operation->happened));
     return;
   }
+  // The attempt's error is judged by itself; what earlier attempts may have done is added below.
   AttemptVerdict verdict = JudgeAttempt(result.error);
   const std::string text =
       absl::StrCat(asked.primary.ToString(), " says ", Text(ErrorCodeName(result.error)),
@@ -304,6 +322,7 @@ void ClusterClient::OnAnswer(const OperationPtr& operation, int attempt,
   }
   const bool says_nothing = verdict.effect == AttemptVerdict::Effect::kMayHaveHappened;
   const bool may_have_happened = says_nothing && !result.was_never_sent;
+  // Never taken back: a later refusal says nothing of the earlier attempt (cluster_client/K3).
   operation->may_have_happened |= may_have_happened;
   operation->last =
       says_nothing ? absl::DeadlineExceededError(text) : absl::Status(verdict.refusal, text);
@@ -311,6 +330,7 @@ void ClusterClient::OnAnswer(const OperationPtr& operation, int attempt,
   if (!is_latest) return;  // what began later goes on
   Unwatch(*operation);
   if (verdict.next == AttemptVerdict::Next::kGiveUp) return Refuse(operation, operation->last);
+  // cluster_client/K4
   if (may_have_happened && IsWrite(operation->question.kind) &&
       operation->retries == WriteRetries::kAfterRefusals) {
     return Expire(operation);
@@ -324,6 +344,7 @@ void ClusterClient::Forget(const OperationPtr& operation, const TableRouter::Rou
                            AttemptVerdict::Routes routes) {
   if (routes == AttemptVerdict::Routes::kKeep) return;
   TableRouter& router = operation->table->router;
+  // Routes of a table that another one of its name has replaced are gone already.
   if (router.IsKnown() && router.app_id() == asked.pid.app_id) {
     const TableRouter::Route known = router.Find(operation->question.partition_hash);
     // Another operation may have learned better since this one asked.
@@ -331,6 +352,7 @@ void ClusterClient::Forget(const OperationPtr& operation, const TableRouter::Rou
     if (routes == AttemptVerdict::Routes::kForgetTable) router.ForgetAll();
     if (routes == AttemptVerdict::Routes::kForgetPartition) router.Forget(asked.pid.index);
   }
+  // At once, while the operation pauses: the answer is there when it comes back.
   if (operation->done) Refresh(*operation->table);
 }
 
@@ -365,6 +387,8 @@ void ClusterClient::Refresh(Table& table) {
   // One lookup at a time serves all operations of the table.
   if (table.asking) return;
   table.asking = true;
+  // With the client's own timeout: the operations that wait have deadlines of their own, and the
+  // answer is of use to those that come later.
   meta_->Call<QueryConfigResponse>(
       kRpcQueryConfig, QueryConfigRequest{.app_name = table.name}, Deadline({}),
       [weak = weak_from_this(), &table](absl::StatusOr<QueryConfigResponse> answer) {
@@ -373,12 +397,14 @@ void ClusterClient::Refresh(Table& table) {
 }
 
 void ClusterClient::OnRoutes(Table& table, absl::StatusOr<QueryConfigResponse> answer) {
+  // First, so that an operation that is not helped may ask again.
   table.asking = false;
   absl::Status status = answer.status();
   if (status.ok()) status = StatusOfMetaError(answer->err, absl::StrCat("table ", table.name));
   if (status.ok()) status = table.router.Update(*answer);
   // The table is gone: what was known of it must not be used for one of the same name.
   if (absl::IsNotFound(status)) table.router.ForgetAll();
+  // Taken out as a whole: an operation that goes on may come to wait again.
   for (const OperationPtr& operation : std::exchange(table.waiting, {})) {
     operation->comes_back = false;
     if (!operation->done) continue;
@@ -388,6 +414,7 @@ void ClusterClient::OnRoutes(Table& table, absl::StatusOr<QueryConfigResponse> a
     } else if (absl::IsNotFound(status) || absl::IsPermissionDenied(status)) {
       Refuse(operation, status);
     } else {
+      // The meta servers are asked anew after a pause, as long as the deadline allows it.
       operation->last = status;
       RetryLater(operation, options_.pause);
     }
@@ -395,6 +422,7 @@ void ClusterClient::OnRoutes(Table& table, absl::StatusOr<QueryConfigResponse> a
 }
 
 void ClusterClient::Refuse(const OperationPtr& operation, absl::Status why) {
+  // Its first answer counts, whatever became of the attempt beside it.
   if (operation->happened) return Finish(operation, *std::move(operation->happened));
   // An attempt that is still under way may succeed after this.
   const bool may_have_happened = operation->may_have_happened || operation->in_flight > 0;

@@ -10,6 +10,7 @@
 namespace arion {
 namespace {
 
+// A refusal that may be the echo of an attempt whose answer was lost.
 absl::Status Undecided(const std::string& name, Endpoint from, ErrorCode now) {
   return absl::DeadlineExceededError(
       absl::StrCat(name, " may have been done by an attempt that was not answered; now ",
@@ -33,6 +34,7 @@ void MetaCaller::Ask(Question question) {
 }
 
 void MetaCaller::Send(std::shared_ptr<Question> question, Endpoint to) {
+  // One deadline for all attempts, so it is checked before each.
   const absl::Duration left = question->deadline - environment_.clock().Now();
   if (left <= absl::ZeroDuration()) {
     question->done(absl::DeadlineExceededError(
@@ -66,6 +68,7 @@ void MetaCaller::OnAnswer(std::shared_ptr<Question> question, Endpoint from,
     case ErrorCode::kNetworkFailure:
       if (!result.was_never_sent) question->may_have_happened = true;
       return AskNext(question, from, Endpoint());
+    // It does not serve yet, or is overloaded: nothing was done, and another one may lead by now.
     case ErrorCode::kServiceNotActive:
     case ErrorCode::kBusy:
       return AskNext(question, from, Endpoint());
@@ -101,6 +104,7 @@ void MetaCaller::AskNext(std::shared_ptr<Question> question, Endpoint not_this_o
   // No hint, or one that points back: the next of the list.
   if (!next.IsValid() || next == not_this_one) {
     auto it = std::find(servers.begin(), servers.end(), not_this_one);
+    // A hinted server may be none of the list.
     const size_t index = it == servers.end() ? favourite_ : it - servers.begin() + 1;
     favourite_ = index % servers.size();
     next = servers[favourite_];

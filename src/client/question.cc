@@ -25,6 +25,8 @@ Question OfRawKey(const char* name, Kind kind, std::string raw_key) {
   return {name, kind, hash, EncodeWrapped(Blob(std::move(raw_key)))};
 }
 
+// `error` is the storage status of a data response: the call itself succeeded (rpc/PROTOCOL.md
+// 4.5).
 absl::Status StatusOfStorage(int32_t error, Kind kind) {
   const auto text = [error] { return absl::StrCat("storage error ", error); };
   switch (static_cast<StorageError>(error)) {
@@ -94,6 +96,7 @@ Question QuestionOf(const MultiGetRequest& request) {
   return OfHashKey(kRpcMultiGet, Kind::kRead, request);
 }
 Question QuestionOf(const IncrRequest& request) {
+  // A second INCR would add once more, so it is not a plain write.
   return {kRpcIncr, Kind::kDecidedWrite, PartitionHash(request.key), EncodeWrapped(request)};
 }
 Question QuestionOf(const CheckAndSetRequest& request) {

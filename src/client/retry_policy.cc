@@ -20,6 +20,7 @@ AttemptVerdict JudgeAttempt(ErrorCode error) {
     case ErrorCode::kServiceNotActive:
       return {.next = kRetry, .routes = kForgetPartition};
     case ErrorCode::kParentPartitionMisused:
+      // The partition was split: the table's partition count itself is out of date.
       return {.next = kRetry, .routes = kForgetTable};
     // The right server can't take it now.
     case ErrorCode::kNotEnoughMember:
@@ -28,6 +29,8 @@ AttemptVerdict JudgeAttempt(ErrorCode error) {
     case ErrorCode::kBusy:
     case ErrorCode::kSplitting:
     case ErrorCode::kDiskInsufficient:
+      // The server is overloaded, splits or is full. Repeating would add to its load, so that is
+      // for the caller to decide.
       return {.next = kGiveUp, .refusal = absl::StatusCode::kResourceExhausted};
     case ErrorCode::kOperationDisabled:
       return {.next = kGiveUp, .refusal = absl::StatusCode::kFailedPrecondition};
@@ -52,7 +55,10 @@ absl::Duration PauseAfter(int attempts, const RetryPause& pause, Random& random)
   CHECK_GE(attempts, 1);
   constexpr int kDoublingsMax = 20;
   const absl::Duration whole =
+      // Bounded before the shift, which is undefined from 64 on; `most` is reached long before.
       std::min(pause.most, pause.first * (int64_t{1} << std::min(attempts - 1, kDoublingsMax)));
+  // Half of it is certain, so that a server is spared; the other half is drawn, so that clients
+  // that were refused together come back one by one.
   const auto half_nanos = static_cast<uint64_t>(absl::ToInt64Nanoseconds(whole / 2));
   return whole - absl::Nanoseconds(static_cast<int64_t>(random.Below(half_nanos + 1)));
 }

@@ -263,6 +263,7 @@ void RoutedTable::BatchGet(absl::Span<const Key> keys, const ReadOptions& option
 
 void RoutedTable::WriteAll(std::vector<absl::Status> outcomes, std::vector<Question> writes,
                            const AskOptions& options, Callback<std::vector<absl::Status>> done) {
+  // Read before the vector is moved: a dropped batch still has one outcome for each record.
   const size_t count = outcomes.size();
   runtime_->NearestCore().Run([&table = name_, outcomes = std::move(outcomes),
                                writes = std::move(writes), options,

@@ -26,6 +26,7 @@ class RowRange::State {
     auto batch = inbox_->Wait();
     is_asked_ = false;
     if (!batch.ok()) return End(batch.status());
+    // No rows: the scan has ended (client/table_scan.h). An empty batch before the end never comes.
     if (batch->empty()) return End(absl::OkStatus());
     rows_ = *std::move(batch);
     at_ = 0;
@@ -62,6 +63,7 @@ class RowRange::State {
     current_ = std::move(rows_[at_]);
     return true;
   }
+  // An error is one more element, so that a loop over the range meets it; then the range is over.
   bool End(absl::Status status) {
     is_over_ = true;
     if (status.ok()) return false;
@@ -70,6 +72,7 @@ class RowRange::State {
   }
 
   const std::unique_ptr<AsyncScan> scan_;
+  // Shared with the callback, which may run when the range is gone.
   const std::shared_ptr<Inbox> inbox_ = std::make_shared<Inbox>();
   bool is_asked_ = false;
   bool is_over_ = false;

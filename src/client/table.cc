@@ -21,6 +21,8 @@ class Answer {
   void Put(T value) {
     const MutexLock lock(mutex_);
     value_.emplace(std::move(value));
+    // Under the lock: the waiting thread can't return, and destroy this, before the notification is
+    // done.
     arrived_.NotifyOne();
   }
   T Take() {
@@ -45,6 +47,8 @@ T Await(Start start, size_t count = 0) {
     if constexpr (std::is_constructible_v<T, absl::Status>) {
       return InCallback();
     } else {
+      // A vector of outcomes holds the refusal for each record, as callers count on one outcome for
+      // each.
       return T(count, InCallback());
     }
   }

@@ -43,6 +43,8 @@ void TableAdmin::Call(const char* name, const Request& request, std::string what
       again);
 }
 
+// Again::kRefusal marks changes that a meta server refuses when it has made them already. After an
+// attempt without an answer such a refusal proves nothing (client/meta_caller.h).
 void TableAdmin::CreateTable(const CreateAppRequest& request, Callback<CreateAppResponse> done) {
   Call(kRpcCreateApp, request, absl::StrCat("create table ", request.app_name), std::move(done),
        MetaCaller::Again::kRefusal);
@@ -111,6 +113,8 @@ void TableAdmin::QueryCompaction(const TableNameRequest& request,
 
 void TableAdmin::AskServer(Endpoint server, const char* name, std::string body,
                            Callback<std::string> done) {
+  // The meta caller adds the token to its own questions; this one goes past it, to a server that
+  // the caller chose, so it is asked once and no other is tried.
   if (!admin_token_.empty()) AddAdminToken(admin_token_, &body);
   transport_.Call(server, {.name = name, .body = std::move(body), .timeout = timeout_}, strand_,
                   [server, name, done = std::move(done)](RpcResult result) mutable {

@@ -7,6 +7,7 @@
 namespace arion {
 namespace {
 
+// A damaged answer must not make the client take gigabytes for its routes.
 constexpr int32_t kPartitionCountMax = 1 << 20;
 
 }  // namespace
@@ -18,6 +19,7 @@ absl::Status TableRouter::Update(const QueryConfigResponse& answer) {
                                                    answer.partition_count, " partitions"));
   }
   for (const PartitionConfiguration& partition : answer.partitions) {
+    // All is checked before anything is changed: half an answer must not count.
     if (partition.pid.app_id != answer.app_id || partition.pid.index < 0 ||
         partition.pid.index >= answer.partition_count) {
       return absl::InvalidArgumentError(absl::StrCat("partition ", partition.pid.ToString(),
@@ -49,6 +51,7 @@ TableRouter::Route TableRouter::Find(uint64_t partition_hash) const {
 
 void TableRouter::Forget(int32_t partition_index) {
   if (partition_index < 0 || partition_index >= partition_count()) return;
+  // With its ballot: the next answer counts even where it is of a lower one (table_router/K1).
   partitions_[partition_index] = Partition();
 }
 

@@ -12,6 +12,8 @@
 namespace arion {
 namespace {
 
+// The smallest raw key is two zero bytes, the length of an empty hash key. The length of a hash key
+// is below 0xffff, so that lies behind all of them.
 const char kFirstRawKey[] = "\0";  // two bytes
 const char kBehindRawKeys[] = "\xff\xff";
 
@@ -32,6 +34,7 @@ std::shared_ptr<TableScan> TableScan::OfHashKey(const std::shared_ptr<ClusterCli
   // The partition of the hash key; a key that is none is refused by the server.
   const std::optional<KeyParts> parts = SplitRawKey(scan->request_.start_key);
   scan->partition_hash_ = parts ? Crc64(parts->hash_key) : 0;
+  // Keys of one hash key are all of one partition, so the server need not check each.
   scan->request_.validate_partition_hash = false;
   return scan;
 }
@@ -67,6 +70,7 @@ void TableScan::Next(Answered<std::vector<KeyValue>> done) {
   if (scan_id_ == kNotBegun) return Begin(std::move(done));
   if (scan_id_ != kScanEnded)
     return Ask(QuestionOf(ScanRequest{.context_id = scan_id_}, partition_hash_), std::move(done));
+  // The count is needed for the first partition only; from there on it goes down.
   if (is_of_table_ && partition_ > 0 && ChoosePartition(0)) return Begin(std::move(done));
   partition_ = 0;
   if (auto client = client_.lock())
@@ -127,12 +131,14 @@ void TableScan::OnBatch(Answered<std::vector<KeyValue>> done,
 void TableScan::OnForgotten(Answered<std::vector<KeyValue>> done) {
   if (++forgotten_ > kForgottenMax)
     return done(absl::UnavailableError("the server forgot the scan again and again"));
+  // A count that is asked for has no record to go on behind, so its start key never moved.
   // The partition is counted from its beginning again.
   counted_in_partition_ = 0;
   Begin(std::move(done));
 }
 
 void TableScan::Count(Answered<int64_t> done) {
+  // A server that does not know the field sends records, which shows as Unimplemented.
   request_.only_return_count = true;
   Next([self = shared_from_this(), done = std::move(done)](auto rows) mutable {
     if (!rows.ok()) return done(rows.status());

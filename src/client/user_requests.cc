@@ -155,6 +155,7 @@ absl::StatusOr<Question> AskToCount(std::string_view hash_key) {
 
 absl::StatusOr<Question> AskToIncr(std::string_view hash_key, std::string_view sort_key, int64_t by,
                                    const IncrOptions& options, uint32_t now) {
+  // INCR has its own meaning of 0, unlike a PUT: the record keeps its expiry time.
   constexpr int32_t kKeep = 0, kNever = -1;
   RETURN_IF_ERROR(CheckHashKey(hash_key));
   IncrRequest request{.key = JoinRawKey(hash_key, sort_key), .increment = by};

@@ -40,6 +40,8 @@ constexpr std::string_view kDiskStates[] = {
     "normal",  "space_insufficient", "open_files_insufficient", "memory_insufficient", "refused",
     "io_error"};
 
+// The state between servers says only that a disk takes no writes. Here each lack has its own name,
+// because its remedy is another: room, a higher limit of open files, memory, rights.
 std::string_view StateOf(const DiskSnapshot& disk) {
   switch (disk.state) {
     case DiskStatus::kNormal:
@@ -101,6 +103,7 @@ MetricRegistrations RegisterLogDevices(MetricRegistry& registry, Environment& en
   MetricRegistrations held;
   // The log home is a device like the others.
   if (!log_home.empty()) disks.push_back({.tag = kLogHomeTag, .path = log_home, .origin = ""});
+  // A device counts for all its directories: by directory the same writes would be shown twice.
   for (const auto& [device, tags] : DevicesOf(env, disks)) {
     const LogDeviceStats& stats = device->stats();
     auto add = [&, labels = MetricLabels{{"disk", tags}}](MetricInfo info, const auto& instrument) {
@@ -141,6 +144,7 @@ MetricRegistrations RegisterEngineFiles(MetricRegistry& registry, Environment& e
     const std::string first_tag = tags.substr(0, tags.find(','));
     const auto disk = std::find_if(disks.begin(), disks.end(),
                                    [&](const auto& other) { return other.tag == first_tag; });
+    // The factory counts by device, and finds it by any path on it.
     const EngineIoStats& stats = engines.io_stats(disk->path);
     auto add = [&, labels = MetricLabels{{"disk", tags}}](MetricInfo info, const auto& instrument) {
       held.push_back(registry.Add(std::move(info), labels, instrument));
@@ -234,6 +238,7 @@ MetricRegistrations RegisterDisks(MetricRegistry& registry, const ReplicaServer&
   return held;
 }
 
+// What an older version left. Files and bytes fall to 0 once no replica needs them any more.
 MetricRegistrations RegisterSharedLog(MetricRegistry& registry, const ReplicaServer& server) {
   MetricRegistrations held;
   const SharedLogStats& stats = server.shared_log();
@@ -285,6 +290,7 @@ MetricRegistrations RegisterReplay(MetricRegistry& registry, const ReplicaServer
   add({.name = "cache_warmed_keys_total",
        .help = "Records read because they were read before the restart."},
       replay.warmed_keys);
+  // Summed over logs that are read side by side, so it may exceed the time that the start took.
   add({.name = "log_replay_seconds_total",
        .help = "Time of reading logs at opening, applying included.",
        .per_unit = 1e9},

@@ -63,6 +63,8 @@ void LogQueue::Run() {
     // A message about the loss would be lost as well.
     if (!flows) continue;  // what was said of it would be dropped, and so on for ever
     // Lines that were dropped since the last message.
+    // Both readings are the same: Push counts under the lock, which is held, and Run on this
+    // thread.
     const int64_t dropped = dropped_.value() - std::exchange(dropped_said, dropped_.value());
     if (dropped == 0) continue;
     lock.Unlock();

@@ -11,6 +11,8 @@
 namespace arion {
 namespace {
 
+// How long a reading waits for the meta server's strand. After that it shows the last figures with
+// their age: a server that hangs must still answer its pages.
 constexpr std::chrono::seconds kRefreshMax{1};
 
 const char* HelpOf(PartitionHealth health) {
@@ -78,6 +80,8 @@ void MetaMetrics::AddServers(MetricRegistry& registry) {
 void MetaMetrics::AddPartitions(MetricRegistry& registry) {
   for (size_t i = 0; i < kPartitionHealths; ++i) {
     const auto health = static_cast<PartitionHealth>(i);
+    // A family for each health, as older versions have them. Their JSON names a table by its id,
+    // which Prometheus does not get.
     held_.push_back(registry.AddTable(
         {.name = std::string(PartitionHealthName(health)) + "_partitions",
          .help = HelpOf(health),
@@ -101,6 +105,7 @@ void MetaMetrics::AddClocks(MetricRegistry& registry) {
       MetricKind::kGauge, [this] {
         std::vector<LabeledValue> rows;
         for (const auto overview = Latest(); const ServerOverview& server : overview->servers)
+          // A server whose clock is not known has no row: a 0 would say that it is right.
           if (server.clock_offset_ms)
             rows.push_back({{{"server", server.address.ToString()}},
                             static_cast<double>(*server.clock_offset_ms) / 1000});
@@ -191,6 +196,7 @@ void MetaMetrics::AddActs(MetricRegistry& registry) {
                           return std::vector<LabeledValue>{
                               {{{"level", std::string(FunctionLevelName(Latest()->level))}}, 1.0}};
                         }));
+  // These are counted where they happen, and are read without the strand.
   held_.push_back(registry.Add({.name = "partition_configuration_changes_total",
                                 .help = "Configurations of partitions stored since the start.",
                                 .old = {.name = "partition_configuration_changes"}},
@@ -217,6 +223,7 @@ std::shared_ptr<const ClusterOverview> MetaMetrics::Refresh() {
     add_warnings(&overview);
     answer->set_value(std::make_shared<const ClusterOverview>(std::move(overview)));
   });
+  // What comes later is dropped with the promise; the next reading asks anew.
   if (arrived.wait_for(kRefreshMax) != std::future_status::ready) return nullptr;
   const MutexLock lock(mutex_);
   latest_ = arrived.get();

@@ -16,6 +16,8 @@
 namespace arion {
 namespace {
 
+// The types as 2.5 prints them. A NUMBER is the latest figure. A RATE and a VOLATILE_NUMBER are
+// made from two samples ten seconds apart: a reading resets nothing, so several tools may read.
 constexpr char kNumber[] = "NUMBER";
 constexpr char kRate[] = "RATE";
 constexpr char kVolatile[] = "VOLATILE_NUMBER";
@@ -87,6 +89,7 @@ double Figure(const Two& two) {
 constexpr char kApp[] = "app.pegasus";
 constexpr char kReplication[] = "eon.replica";
 
+// Names are those of 2.5 to the letter: tools choose by parts of them.
 constexpr Definition kOfPartition[] = {
     {kApp, "get_qps", kRate, Qps<RequestKind::kGet>},
     {kApp, "multi_get_qps", kRate, Qps<RequestKind::kMultiGet>},
@@ -184,6 +187,7 @@ std::vector<PerfCounter> PerfCounters::Read(const PerfCounterChoice& is_wanted) 
   const double seconds = absl::ToDoubleSeconds(now.at - then->at);
   std::vector<PerfCounter> out;
   ReadServer(is_wanted, now.rows.size(), &out);
+  // Stands for a replica that was not there then: all that it counted is of the time between.
   const Row nothing{};
   // Each name is built to be judged: choices are functions of the whole name.
   for (const Row& row : now.rows) {

@@ -21,6 +21,8 @@ struct PoolKind {
   const char* metric_prefix;
   const char* help;  // whose threads they are
 };
+// A disk's three pools are shown apart, because long work in one is no trouble for the others
+// (env/environment.h).
 constexpr PoolKind kDisk{"pool", "disk_pool_", "the disk's pool"};
 constexpr PoolKind kBulk{"bulk pool", "bulk_pool_",
                          "the disk's pool for copies to and from other servers"};
@@ -96,6 +98,7 @@ MetricRegistrations RegisterPools(MetricRegistry& registry, PosixEnvironment& en
     add({.name = prefix + "queued", .help = "Work that waits for a thread of " + whose + "."},
         stats.queued);
     // Older collectors know one queue only, the disk's.
+    // There are only the three constants, so a kind's address is its name.
     if (&named.kind == &kDisk)
       held.push_back(registry.Add(
           {.name = "queue_length", .help = "As disk_pool_queued.", .is_json_only = true},
@@ -191,6 +194,7 @@ MetricRegistrations RegisterRecovery(MetricRegistry& registry, const ReplicaServ
         row("served", disk.done);
         row("failed", disk.failed);
         row("under_way", disk.under_way);
+        // The four states add up to what was found.
         row("waiting", disk.replicas - disk.done - disk.failed - disk.under_way);
       });
   add({.name = "recovery_log_bytes", .help = "Bytes of their logs, read and still to read."},

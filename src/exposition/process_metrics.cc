@@ -28,6 +28,7 @@ double CpuSeconds() {
 
 // The n-th number (from 0) of /proc/self/statm, in bytes.
 double MemoryBytes(int n) {
+  // Asked at each reading; 0 where the kernel does not say.
   // The file has sizes in pages: all memory, then resident.
   FILE* file = fopen("/proc/self/statm", "re");
   if (file == nullptr) return 0;
@@ -77,6 +78,7 @@ MetricRegistrations RegisterProcess(MetricRegistry& registry) {
   held.push_back(registry.Add(
       {.name = "process_cpu_seconds_total", .help = "CPU time of the process, user and system."},
       MetricKind::kCounter, {}, CpuSeconds));
+  // A process registers these as it starts, so the time of the registration is its start.
   gauge({.name = "process_start_time_seconds", .help = "When the process began, since 1970."},
         [started = static_cast<double>(time(nullptr))] { return started; });
   gauge({.name = "process_resident_memory_bytes",

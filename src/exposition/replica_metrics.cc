@@ -38,6 +38,8 @@ std::vector<ReplicaNow> AskReplicas(const RequestBook& book, Instant now) {
 }
 
 // The largest value over all replicas; 0 where there are none.
+// Only the worst is shown: a row for each replica would be a series for each, and most of them say
+// nothing.
 MetricRegistry::Value LargestOf(std::shared_ptr<RecentReplicas> recent,
                                 double (*of)(const ReplicaFigures::Now&)) {
   return [recent = std::move(recent), of] {
@@ -65,6 +67,7 @@ Rows ByDisk(RecentReplicas& recent, const ReplicaServer& server,
     if (disk.tag != kLogHomeTag) sums[disk.tag];
   const auto replicas = recent.Read();
   for (const ReplicaNow& replica : *replicas)
+    // A replica's log lies on its own disk, so its bytes count there.
     sums[replica.now.disk] += static_cast<double>(replica.now.*what);
   Rows rows;
   for (const auto& [tag, sum] : sums) rows.push_back({{{"disk", tag}}, sum});
@@ -110,6 +113,8 @@ struct CountFamily {
   bool is_sum = false;
 };
 
+// `counts_of` gives the row's array that `what` indexes. A label has its row even at 0: a rate
+// needs the value before the first event.
 template <class What, class CountsOf>
 MetricRegistry::Registration Register(MetricRegistry& registry, CountFamily<What> family,
                                       std::shared_ptr<RecentRows> recent, CountsOf counts_of) {
@@ -217,6 +222,8 @@ std::vector<CountFamily<ReplicaCount>> ReplicaFamilies() {
   };
 }
 
+// Lookups are the sums of hits and misses, as older collectors have them. Misses have no family of
+// their own.
 std::vector<CountFamily<EngineCount>> EngineFamilies() {
   using enum EngineCount;
   return {
@@ -288,6 +295,7 @@ struct EngineGauge {
 std::vector<EngineGauge> EngineGauges() {
   MetricInfo size =
       Info("engine_file_bytes", "Size of the engines' files of records.", "rdb_total_sst_size_mb");
+  // The older name counts MiB; the newer one stays with bytes, Prometheus' base unit.
   size.old.per_unit = 1 << 20;
   return {
       {Info("engine_files", "Files of records.", "rdb_total_sst_files"), &EngineFigures::files},
@@ -336,6 +344,7 @@ void RegisterLogs(MetricRegistry& registry, const ReplicaServer& server,
       {.name = "log_bytes", .help = "Bytes of the replicas' private logs."}, MetricKind::kGauge,
       [replicas, &server] { return ByDisk(*replicas, server, &ReplicaFigures::Now::log_bytes); }));
   held->push_back(registry.AddLevelTable(
+      // Older versions have this of each replica and not of a table, so the level is not heeded.
       {.name = "private_log_size_mb",
        .help = "Size of a replica's private log.",
        .per_unit = 1 << 20,
@@ -358,6 +367,7 @@ void RegisterRoles(MetricRegistry& registry, const std::shared_ptr<RecentReplica
   held->push_back(registry.AddTable(
       {.name = "replicas", .help = "Open replicas by what they are in their partition."},
       MetricKind::kGauge, [replicas] { return ByRole(*replicas); }));
+  // By the same look as the family above: the two never disagree within one reading.
   for (const auto& [role, name] : kRoles)
     gauge({.name = name, .help = "Open replicas of that role.", .is_json_only = true},
           NumberOf(replicas, role));
@@ -396,6 +406,8 @@ void RegisterLease(MetricRegistry& registry, const ServerLease& lease, const Clo
        .help = "How long the server may serve without another beacon's answer; 0: it may not."},
       MetricKind::kGauge, {}, [&lease, &clock] { return Seconds(lease.Left(clock.Now())); }));
   held->push_back(
+      // Before the cluster has agreed on a time, AgreedWallMicros is this server's own: the offset
+      // is 0.
       registry.Add({.name = "clock_offset_seconds",
                     .help = "This server's wall clock minus what most clocks of the cluster show."},
                    MetricKind::kGauge, {}, [&clock] {
@@ -421,6 +433,7 @@ void RegisterVerifications(MetricRegistry& registry, const ReplicaServer& server
                "differing from the majority, differing without one, or not all counted."},
       MetricKind::kCounter, [&book] {
         Rows rows;
+        // One look for all verdicts, so that they belong together.
         const VerificationBook::Counts counts = book.Now();
         for (const auto& [verdict, name] : kVerdicts)
           rows.push_back({{{"verdict", name}},
@@ -459,6 +472,8 @@ MetricRegistrations RegisterReplicas(MetricRegistry& registry, const ReplicaServ
   RegisterLease(registry, server.lease(), clock, &held);
   RegisterVerifications(registry, server, &held);
   held.push_back(
+      // Of the server's row, which keeps what tables counted that are gone: a counter must not
+      // fall. That level always has exactly one row.
       registry.Add({.name = "nfs_client_copy_failed_requests",
                     .help = "As learn_copy_failures_total.",
                     .is_json_only = true},
@@ -507,6 +522,7 @@ MetricRegistrations RegisterEngines(MetricRegistry& registry, const RocksdbEngin
                                           [sample, what = gauge.what](MetricLevel level) {
                                             return GaugeRows(*sample->Read(), level, what);
                                           }));
+  // All engines share one block cache, so its families have no label.
   const auto cache = [&](MetricInfo info, uint64_t RocksdbEngineFactory::CacheUse::*what) {
     held.push_back(registry.Add(std::move(info), MetricKind::kGauge, {}, [&engines, what] {
       return static_cast<double>(engines.block_cache().*what);

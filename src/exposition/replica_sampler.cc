@@ -43,6 +43,7 @@ ReplicaSampler::~ReplicaSampler() {
 
 void ReplicaSampler::Run() {
   MutexLock lock(mutex_);
+  // The pause follows the sample: a slow one delays the next, and they never pile up.
   while (!is_ending_) {
     lock.Unlock();
     // Without the lock: asking all engines takes milliseconds.

@@ -63,6 +63,7 @@ std::vector<LabeledValue> Errors(RecentRows& recent, MetricLevel level) {
 
 // Names of request codes, as older collectors know them.
 const char* TaskOf(RequestKind kind) {
+  // In the order of RequestKind.
   static constexpr std::array<const char*, kRequestKinds> kTasks = {
       kRpcGet,  kRpcTtl,         kRpcMultiGet,      kRpcBatchGet, kRpcSortKeyCount,
       kRpcScan, kRpcPut,         kRpcRemove,        kRpcMultiPut, kRpcMultiRemove,
@@ -90,6 +91,8 @@ std::vector<LabeledValue> DroppedByTask(RecentRows& recent) {
   const RecentRows::Rows rows = recent.ReadServer();
   for (const RequestBook::Row& row : *rows)
     for (const auto& [kind, totals] : row.by_kind) {
+      // A request that was given up unanswered is counted under kTimeout. A kind without one still
+      // has a row, at 0.
       const auto it = totals.errors.find(ErrorCode::kTimeout);
       dropped[kind] += it == totals.errors.end() ? 0 : it->second;
     }
@@ -149,6 +152,7 @@ class Choice {
         choice.table_ = value;
       else if (name == "partition")
         choice.partition_ = value;
+      // A misspelt argument is refused: passed over, it would choose everything.
       else if (name != "limit" || !absl::SimpleAtoi(value, &choice.limit_))
         return absl::InvalidArgumentError("there are table, partition and limit (a number)\n");
     }
@@ -283,6 +287,7 @@ HttpResponse AnswerHotKeys(const RequestBook& book, Instant now, const HttpReque
                       Put(json, "table", row.table);
                       Put(json, "partition", row.pid.ToString());
                       Put(json, "use", row.hot.use == KeyUse::kRead ? "read" : "write");
+                      // A key is any bytes, and JSON is text.
                       Put(json, "hash_key", absl::CHexEscape(row.hot.key));
                       Put(json, "per_second", static_cast<int64_t>(row.hot.per_second));
                       Put(json, "share_percent", static_cast<int64_t>(row.hot.share * 100));

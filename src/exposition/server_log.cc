@@ -23,6 +23,7 @@
 namespace arion {
 namespace {
 
+// The memory that a disk or reader which stalls may cost. Beyond it lines are dropped and counted.
 constexpr size_t kLogQueueBytes = 4 << 20;
 constexpr int kStandardError = google::NUM_SEVERITIES;  // targets of LogText: a severity's file, or
 constexpr int kNowhere = kStandardError + 1;
@@ -30,6 +31,7 @@ constexpr int kOpenAnew = kNowhere + 1;  // what is to be done between two lines
 constexpr int kRemoveOld = kOpenAnew + 1;
 constexpr unsigned kLastWordsSeconds = 3;
 
+// Set once, by StartLog on the main thread.
 std::string directory;  // empty: standard error
 size_t files_max = 0;   // of each severity
 // Of each severity, on the queue's thread only; they live as long as it.
@@ -66,6 +68,8 @@ bool WriteToStandardError(std::string_view text) {
     if (put >= 0) {
       text.remove_prefix(static_cast<size_t>(put));
     } else if (errno == EAGAIN) {
+      // Whoever shares the descriptor may have made it non-blocking. Only the queue's thread waits
+      // here.
       pollfd ready{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
       ::poll(&ready, 1, -1);
     } else if (errno != EINTR) {

@@ -58,6 +58,7 @@ int ServerLogFile::Open(time_t time) {
   for (int i = 0; i < kOpeningsAtMost; ++i) {
     name = NameOf(stem_, time + i);
     path_ = absl::StrCat(directory_, "/", name);
+    // O_EXCL: the lines of an earlier opening are never mixed with these.
     fd_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0664);
     if (fd_ >= 0 || errno != EEXIST) break;
   }

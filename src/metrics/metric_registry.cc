@@ -113,11 +113,13 @@ std::vector<MetricFamily> MetricRegistry::Read(MetricLevel level, const Choice& 
   const MutexLock lock(mutex_);
   for (const Entry& entry : entries_) {
     if (is_wanted && !is_wanted(entry.info)) continue;
+    // Several entries make up one family; help, units and bounds are the first one's.
     auto [at, is_new] = by_name.try_emplace(entry.info.name);
     if (is_new) {
       at->second.info = entry.info;
       at->second.kind = entry.kind;
     }
+    // Prometheus' text has one type for a name.
     CHECK(at->second.kind == entry.kind) << entry.info.name << " is of two kinds";
     ReadInto(entry, level, &at->second.samples);
   }

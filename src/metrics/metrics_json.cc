@@ -44,6 +44,8 @@ std::set<std::string> SetOf(std::string_view text) {
   return {parts.begin(), parts.end()};
 }
 
+// InvalidArgument: an argument is not known, or its value makes no sense. Passed over, a misspelt
+// one would choose everything.
 absl::StatusOr<Selection> SelectionOf(const QueryArguments& arguments) {
   Selection selection;
   std::string detail = "false";
@@ -84,6 +86,7 @@ bool Passes(const std::set<std::string>& wanted, const std::string& name) {
   return wanted.empty() || wanted.count(name) != 0;
 }
 
+// What a metric is of. A sample whose labels name nothing else is of the server.
 struct Entity {
   std::string type = "server";
   std::string id = "server";
@@ -188,6 +191,7 @@ void PutMetric(JsonWriter& json, const std::set<std::string>& fields, const Metr
   text("type", TypeName(family.kind));
   text("desc", family.info.help);
   const OldMetricName& old = family.info.old;
+  // An older name has its own unit, for example MiB where Prometheus gets bytes.
   const double per_unit = old.name.empty() ? family.info.per_unit : old.per_unit;
   if (family.kind != MetricKind::kHistogram) {
     if (Passes(fields, "value")) {
@@ -198,6 +202,8 @@ void PutMetric(JsonWriter& json, const std::set<std::string>& fields, const Metr
     for (const auto& [name, quantile] : kQuantiles) {
       if (!Passes(fields, std::string(name))) continue;
       Put(json, name);
+      // Percentiles without an older name stay in the source's unit, nanoseconds, as older versions
+      // have them: per_unit is Prometheus' scale.
       PutNumber(json, static_cast<double>(recent.Quantile(quantile)) /
                           (old.name.empty() ? 1 : old.per_unit));
     }
@@ -266,6 +272,8 @@ Histogram::Snapshot MetricsJson::Recent(const MetricFamily& family, const Metric
                                         int64_t unix_nanos) {
   const Histogram::Snapshot& now = sample.histogram;
   const MutexLock lock(mutex_);
+  // Readers share the windows. A window ends only when its ten seconds are over, so those who ask
+  // often take nothing from the others.
   Window& window = windows_[family.info.name][sample.labels];
   // A histogram that began anew counts from its beginning: a difference would underflow.
   if (!Continues(now, window.newer) || !Continues(now, window.older)) window = {};

@@ -25,6 +25,7 @@ prometheus::ClientMetric::Histogram HistogramOf(const MetricInfo& info,
       cumulative += snapshot.buckets[next++];
     out.bucket.push_back({cumulative, static_cast<double>(bound) / info.per_unit});
   }
+  // The last bucket takes what lies beyond all bounds. Prometheus wants it, equal to the count.
   out.bucket.push_back({snapshot.count, std::numeric_limits<double>::infinity()});
   return out;
 }
