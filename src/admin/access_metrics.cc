@@ -4,6 +4,7 @@
 namespace arion {
 
 MetricRegistrations RegisterAccess(MetricRegistry& registry, const AccessControl& access) {
+  // One family with the cause as its label: the two causes have different remedies.
   const MetricInfo info = {.name = "refused_requests_total",
                            .help =
                                "Requests refused: of servers of another cluster, or to change "

@@ -23,6 +23,7 @@
 namespace arion {
 namespace {
 
+// A page must be answered although the meta server hangs.
 constexpr std::chrono::seconds kPatience{2};
 
 // Asks as a tool would.
@@ -123,7 +124,8 @@ std::string Names(const std::vector<Endpoint>& nodes) {
 
 // ---- tables ----
 
-// A partition accepts writes with two members, or with one where the table wants no more.
+// The least for a write is taken as two members, or as one where the table wants no more, whatever
+// write_members_min says: the page is the older version's.
 struct HealthCounts {
   int healthy = 0, unhealthy = 0, write_unhealthy = 0, read_unhealthy = 0;
   void Add(const PartitionConfiguration& partition, int32_t factor) {
@@ -268,6 +270,7 @@ HttpResponse AnswerNodes(MetaServer& server, const HttpRequest& request) {
                                                    QueryConfigRequest{.app_name = table.app_name});
       if (!config.ok()) return Failed(config.status());
       for (const PartitionConfiguration& partition : config->partitions) {
+        // A partition without a primary counts for no server: nobody looks up the invalid address.
         ++counts[partition.primary].first;
         for (Endpoint node : partition.secondaries) ++counts[node].second;
       }
@@ -337,7 +340,10 @@ HttpResponse StartCompaction(MetaServer& server, const HttpRequest& request) {
             .body =
                 "a JSON object with app_name and type \"once\"; for every day set the table's "
                 "manual_compact.periodic.trigger_time\n"};
+  // Only the shape is checked here. Whether the values make sense the meta server says, as it does
+  // to the shell.
   StartManualCompactRequest start{.app_name = text("app_name")};
+  // A field that is absent or no number is left out of the request, so its default counts.
   const auto number = [&](const char* name) -> std::optional<int64_t> {
     const auto it = body.FindMember(name);
     if (it == body.MemberEnd() || !it->value.IsInt64()) return std::nullopt;

@@ -16,6 +16,7 @@ namespace {
 
 // Commands may wait; more of them at a time would keep the pages from their threads.
 constexpr int kAtOnceMax = 32;
+// A name that is not known may be any bytes of any length.
 constexpr size_t kShownBytesMax = 100;
 
 std::string Json(std::initializer_list<std::pair<std::string_view, std::string_view>> members) {
@@ -36,6 +37,7 @@ std::string ShowOrSet(LiveSettings& settings, const std::string& name, const std
   if (arguments.size() > 1) return CommandError("one value, DEFAULT, or none");
   if (arguments.empty()) return CommandJson(name, settings.Find(key)->value);
   const absl::Status set =
+      // An older command takes a bare number; the unit is the older version's.
       arguments[0] == "DEFAULT" ? settings.Reset(key) : settings.Set(key, arguments[0] + unit);
   return set.ok() ? CommandJson("result", "OK") : CommandError(View(set.message()));
 }

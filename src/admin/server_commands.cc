@@ -30,6 +30,7 @@ namespace {
 using JsonWriter = rapidjson::Writer<rapidjson::StringBuffer>;
 using Words = RemoteCommands::Words;
 
+// How long a command or page waits for the server's strand.
 constexpr std::chrono::seconds kServerPatience{2};
 constexpr char kSilent[] = "the server does not answer within 2 s; /stuck may say why";
 
@@ -159,6 +160,7 @@ absl::StatusOr<Wanted> ParseIds(const Words& arguments) {
   return wanted;
 }
 
+// P leads, S follows, L learns; I stands for all that do none of these.
 char RoleLetter(PartitionStatus status) {
   return status == PartitionStatus::kPrimary              ? 'P'
          : status == PartitionStatus::kSecondary          ? 'S'
@@ -288,6 +290,7 @@ namespace {
 // Nothing is said while the clock is right.
 std::string ClockText(const Clock& clock) {
   const int64_t offset = clock.WallMicros() - AgreedWallMicros(clock);
+  // Clocks that agree may lie so far apart (env/clock.h).
   if (std::abs(offset) <= kMarginMicros) return {};
   return absl::StrCat(
       ", wall clock WRONG: ", absl::FormatDuration(absl::Seconds(std::abs(offset) / 1000000)),
@@ -317,6 +320,7 @@ void AddServerCommands(RemoteCommands& commands, LiveSettings& settings, const C
                  return set.ok() ? CommandJson("result", "OK") : CommandError(View(set.message()));
                });
   commands.Add("flush-log", "", "what was logged is written", [](const Words&) {
+    // The library's flush waits for our queue, with a bound (exposition/server_log.h).
     google::FlushLogFiles(google::GLOG_INFO);
     return std::string("Flush done.");
   });
@@ -359,6 +363,8 @@ void AddServerPages(PageServer& pages, LiveSettings& settings, int64_t started_u
 }
 
 void AddMetaCommands(RemoteCommands& commands, LiveSettings& settings, MetaServer& server) {
+  // Names and values are an older version's. The third text is the setting that stands for it here,
+  // the fourth the unit that an older number has.
   commands.AddSetting("meta.live_percentage", settings, "live_servers_percent_min", "",
                       "below this share of living servers nothing is reconfigured");
   commands.AddSetting("meta.lb.assign_delay_ms", settings, "lost_member_wait", "ms",
@@ -368,6 +374,7 @@ void AddMetaCommands(RemoteCommands& commands, LiveSettings& settings, MetaServe
   commands.Add(
       "meta.lb.get_balance_operation_count", "[total | move_pri | copy_pri | copy_sec | detail]",
       "what balance would take", [&server](const Words&) {
+        // Asked as a tool would: the count needs the whole state, which only the strand may read.
         const auto body = Await<std::string>([&](auto done) {
           server.Handle({.header = {.name = kRpcClusterInfo},
                          .body = EncodeWrapped(ClusterInfoRequest{}),
@@ -424,9 +431,12 @@ void AddReplicaCommands(RemoteCommands& commands, LiveSettings& settings, Replic
   commands.Add("replica.query-progress", "[id[.index]]...", "their decrees, as JSON",
                [&server](const Words& words) { return ProgressJson(server, words); });
   for (const char* name :
+       // Older versions have a limit for each direction. Here one setting holds for both, so both
+       // names show and set the same.
        {"nfs.max_copy_rate_megabytes_per_disk", "nfs.max_send_rate_megabytes_per_disk"})
     commands.AddSetting(name, settings, "copy_rate_per_disk", " MiB",
                         "copy_rate_per_disk, of what is read and written alike");
+  // Two questions of older tools with one answer here.
   for (const char* name : {"engine", "system.queue"})
     commands.Add(name, "", "event loops and disks' pools",
                  [pools](const Words&) { return pools(); });

@@ -50,6 +50,7 @@ ServerPages::ServerPages(ServerKind kind, const ServerConfig& config, Environmen
                     kind == ServerKind::kMeta ? "meta" : "replica", started);
   AddServerPages(pages_, settings_, started);
   pages_.Add("/metrics", "numbers, as text for Prometheus or JSON for older collectors",
+             // Looked up at each reading: BeforeReading comes after this constructor.
              MetricsPage(registry_, IdentityOf(kind, config), env.clock(), [this] {
                if (refresh_) refresh_();
              }));
@@ -61,6 +62,7 @@ ServerPages::ServerPages(ServerKind kind, const ServerConfig& config, Environmen
   AddUi(pages_, FactsOf(kind, config));
   // All pages that change something ask it; the others need no permission.
   pages_.SetGuard([&access](const HttpRequest& request) { return access.RefuseHttp(request); });
+  // Pages come in on the RPC port, so the transport hands on what is not RPC.
   transport.SetByteSessions(pages_.Sessions());
   for (auto& connections : RegisterConnections(registry_, transport))
     held_.push_back(std::move(connections));

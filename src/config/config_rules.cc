@@ -31,6 +31,7 @@ constexpr struct {
 }  // namespace
 
 const std::vector<Rule>& Rules() {
+  // In the order of --help.
   static const std::vector<Rule> rules = [] {
     std::vector<Rule> all;
     for (const absl::Span<const Rule> section : {ServerRules(), MetaRules(), ReplicaRules()})

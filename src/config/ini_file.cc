@@ -18,6 +18,7 @@ constexpr size_t kFileBytesMax =
     16 << 20;  // far beyond any configuration; a wrong path is refused before it is read
 
 std::string_view Trim(std::string_view text) {
+  // With \r: files of other systems end their lines with \r\n.
   constexpr std::string_view kSpace = " \t\r\v\f";
   size_t begin = text.find_first_not_of(kSpace);
   if (begin == std::string_view::npos) return {};
@@ -27,6 +28,8 @@ std::string_view Trim(std::string_view text) {
 std::string_view WithoutTrailingComment(std::string_view value) {
   for (size_t i = 1; i < value.size(); ++i) {
     bool marker = value[i] == ';' || value[i] == '#';
+    // Only behind white space: within a word the sign is a part of the value, of a path for
+    // example.
     if (marker && (value[i - 1] == ' ' || value[i - 1] == '\t')) return Trim(value.substr(0, i));
   }
   return value;

@@ -29,6 +29,7 @@ using R = ReplicaServerOptions;
 absl::StatusOr<int64_t> OlderInteger(Draft& draft, std::string_view value,
                                      const std::string& origin, int64_t first, int64_t last) {
   int64_t number = 0;
+  // No number at all: ParseInteger has the words for that.
   if (!absl::SimpleAtoi(Text(value), &number)) return ParseInteger(value, first, last);
   const int64_t taken = std::clamp(number, first, last);
   if (taken != number)
@@ -87,6 +88,7 @@ absl::Status SetOlderWriteSize(Draft& draft, std::string_view value, const std::
   ASSIGN_OR_RETURN(int64_t bytes, OlderInteger(draft, value, origin, 0, kWriteBytesMax));
   draft.config.replica.max_allowed_write_bytes =
       static_cast<decltype(draft.config.replica.max_allowed_write_bytes)>(
+          // A limit below what is possible here is raised to that, as other numbers are.
           bytes == 0 ? kWriteBytesMax : std::max(bytes, kWriteBytesMin));
   return absl::OkStatus();
 }
@@ -142,6 +144,7 @@ absl::Status SetOlderReserveMegabytes(Draft& draft, std::string_view value,
 
 absl::Status SetOlderReserveSeconds(Draft& draft, std::string_view value,
                                     const std::string& origin) {
+  // Kept aside, as the size is: only both together mean something (KeepOlderReserve).
   ASSIGN_OR_RETURN(draft.older_reserve_seconds, OlderInteger(draft, value, origin, 0, kInt32Max));
   return absl::OkStatus();
 }
@@ -232,6 +235,7 @@ const std::vector<OlderRule>& OlderRules(ServerKind kind) {
        SetOlderInterval<kMeta, &M::replica_assign_delay_for_dropouts, 1, 0>, kOfMeta},
       {"", "stable_rs_min_running_seconds", SetOlderInterval<kMeta, &M::stable_running, 1000, 0>,
        kOfMeta},
+      // The spelling is the older version's.
       {"", "max_succssive_unstable_restart",
        SetOlderNumber<kMeta, &M::max_successive_unstable_restarts, 0, kInt32Max>, kOfMeta},
       {"", "min_allowed_replica_count",

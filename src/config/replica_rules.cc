@@ -78,6 +78,7 @@ absl::Status SetDamagedSharedLog(Draft& draft, std::string_view value, const std
 }
 
 absl::Status SetSlowMemberRatio(Draft& draft, std::string_view value, const std::string&) {
+  // Written as a whole number; 0 turns the judgement off.
   ASSIGN_OR_RETURN(const int64_t ratio, ParseInteger(value, 0, 1000));
   draft.config.replica.slow_members.ratio = static_cast<double>(ratio);
   return absl::OkStatus();
@@ -106,6 +107,7 @@ absl::Status SetRecoveryMode(Draft& draft, std::string_view value, const std::st
 
 template <auto Member>
 absl::Status SetCopyRate(Draft& draft, std::string_view value, const std::string&) {
+  // One key for both directions; each has the whole rate as its own.
   ASSIGN_OR_RETURN(const uint64_t bytes, ParseSize(value));
   draft.config.replica.send_limits.*Member = bytes;
   draft.config.replica.receive_limits.*Member = bytes;
@@ -127,6 +129,7 @@ absl::Status SetReserveFiles(Draft& draft, std::string_view value, const std::st
 template <auto Reserve>
 absl::Status SetReserveTime(Draft& draft, std::string_view value, const std::string&) {
   ASSIGN_OR_RETURN(absl::Duration time, ParseInterval(value));
+  // Ages are kept in whole seconds: less would become 0.
   if (time < absl::Seconds(1)) return absl::InvalidArgumentError("too short; write 1s or more");
   (draft.config.replica.*Reserve).age_max_seconds = absl::ToInt64Seconds(time);
   return absl::OkStatus();

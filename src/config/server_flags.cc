@@ -109,6 +109,7 @@ absl::StatusOr<ServerCommandLine> ParseServerCommandLine(int* argc, char*** argv
   for (const std::string_view name : names) {
     gflags::CommandLineFlagInfo info =
         gflags::GetCommandLineFlagInfoOrDie(std::string(name).c_str());
+    // Only flags that were given: the others would override the file with nothing.
     if (!info.is_default) command_line.settings[std::string(name)] = info.current_value;
   }
   return command_line;

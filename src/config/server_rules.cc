@@ -15,6 +15,7 @@ absl::Status SetListen(Draft& draft, std::string_view value, const std::string&)
 }
 
 absl::Status SetAdvertise(Draft& draft, std::string_view value, const std::string&) {
+  // Empty takes back what an earlier source has set: then the address of `listen` counts.
   draft.config.advertised = Endpoint{};
   if (value.empty()) return absl::OkStatus();
   ASSIGN_OR_RETURN(draft.config.advertised, ParseAddress(value));
@@ -40,6 +41,7 @@ absl::Status SetAdminTokenFile(Draft& draft, std::string_view value, const std::
   std::string& token = draft.config.access.admin_token;
   token.clear();
   if (value.empty()) return absl::OkStatus();
+  // The file is read here, at the start only: the key is not changeable in operation.
   ASSIGN_OR_RETURN(token, ReadSecretFile(std::string(value)));
   return absl::OkStatus();
 }
@@ -72,6 +74,7 @@ absl::Status SetTextLogLevel(Draft& draft, std::string_view value, const std::st
 absl::Status SetPeerGeneration(Draft& draft, std::string_view value, const std::string&) {
   if (value != "25" && value != "26") return absl::InvalidArgumentError("unknown; write 25 or 26");
   PeerGeneration generation = value == "25" ? PeerGeneration::k25 : PeerGeneration::k26;
+  // Both kinds of server talk to the same peers.
   draft.config.meta.peer_generation = generation;
   draft.config.replica.peer_generation = generation;
   return absl::OkStatus();
@@ -156,6 +159,8 @@ constexpr Rule kRules[] = {
       "25: servers and clients of Pegasus 2.5 or older may be present; 26: only newer ones", "25",
       kAdvanced},
      SetPeerGeneration},
+    // Both kinds read both keys: whichever server it is, it refuses a grace that is not longer than
+    // the lease.
     {{"arion.server", "lease",
       "how long a server serves after it sent its last acknowledged beacon", "9s", kAdvanced},
      SetInterval<kReplica, &ReplicaServerOptions::lease>},
@@ -185,6 +190,7 @@ absl::Status SetMetaServers(Draft& draft, std::string_view value, const std::str
   return absl::OkStatus();
 }
 
+// A primary goes by it, and the meta server shows it (messages/write_members.h).
 void SetMinReplicaCount(Draft& draft, int64_t number) {
   draft.config.meta.mutation_2pc_min_replica_count = static_cast<int32_t>(number);
   draft.config.replica.mutation_2pc_min_replica_count = static_cast<int32_t>(number);

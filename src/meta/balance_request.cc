@@ -9,6 +9,8 @@ namespace {
 // Plans are kept in memory for each partition: a request must not fill it.
 constexpr size_t kActionsMax = 16;
 
+// An upgrade to secondary is no step of a plan: the primary asks for it when its learner has
+// everything.
 bool IsPlannable(ConfigType type) {
   switch (type) {
     case ConfigType::kAssignPrimary:
@@ -43,6 +45,8 @@ BalanceJudgement JudgeBalanceRequest(const ClusterState& state, const GuardianOp
     return refuse("an earlier plan is still being carried out");
   }
   BalanceJudgement judgement;
+  // All steps are checked before one is kept: half a plan could leave a partition worse than it
+  // was.
   for (const ProposedAction& action : request.actions) {
     if (!IsPlannable(action.type)) return refuse("a step's type is not one of a plan");
     if (!action.node.IsValid()) return refuse("a step names no server");

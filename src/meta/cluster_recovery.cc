@@ -54,6 +54,7 @@ class ClusterRecovery {
   }
   void Doubt(std::string line) { result_.report.push_back(std::move(line)); }
   void Refuse(ErrorCode error, std::string line) {
+    // The first error is the answer's; the report has them all.
     if (result_.error == ErrorCode::kOk) result_.error = error;
     Doubt(std::move(line));
   }
@@ -191,6 +192,7 @@ class ClusterRecovery {
         replica.pid.index >= table->second.info.partition_count)
       return Doubt(absl::StrCat(node.ToString(), " has ", replica.pid.ToString(),
                                 ", which belongs to no table"));
+    // Pointers into what was given, which outlives this.
     candidates_[replica.pid].push_back({node, &replica});
   }
 

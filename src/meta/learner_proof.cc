@@ -19,6 +19,8 @@ LearnerProof::Answer LearnerProof::Judge(const ConfigurationUpdateRequest& updat
       update.type == ConfigType::kUpgradeToSecondary && primary != nullptr && primary->is_older;
   if (!is_of_older || IsAllCommitted(update)) return Answer::kHoldsAll;
   const auto found = questions_.find(wanted.pid);
+  // Under another ballot, of another primary or about another learner it is another question: what
+  // was answered so far says nothing of it.
   const bool is_open = found != questions_.end() && found->second.ballot == wanted.ballot &&
                        found->second.primary == wanted.primary &&
                        found->second.learner == update.node;
@@ -59,6 +61,7 @@ void LearnerProof::Ask(PartitionId pid, Endpoint server) {
                        uses_.life.While([this, pid, server,
                                          serial = questions_[pid].serial](const RpcResult& result) {
                          const auto found = questions_.find(pid);
+                         // An answer to a question that another one replaced is passed over.
                          if (found != questions_.end() && found->second.serial == serial)
                            OnAnswer(pid, server, result);
                        }));

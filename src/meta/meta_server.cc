@@ -23,6 +23,7 @@ namespace {
 constexpr absl::Duration kFirstResendDelay = absl::Seconds(1);
 // Each move of a copy takes disk and network from clients.
 constexpr size_t kMovesAtOnce = 2;
+// After a standstill: how long beacons that waited may take to be read before silence counts again.
 constexpr absl::Duration kStandstillExcuse = absl::Milliseconds(100);
 constexpr uint64_t kFirstReportNumberMax = uint64_t{1} << 62;  // far from those of a former life
 
@@ -255,6 +256,8 @@ void MetaServer::State::Begin(ClusterState loaded) {
   // The lower of the two: the setting may hold a cluster back, never set it free.
   if (const std::optional<FunctionLevel> on_start = options_.function_level_on_start)
     state_.function_level = std::min(state_.function_level.value_or(*on_start), *on_start);
+  // Servers that no configuration names are unknown again. Those that live say so by their next
+  // beacon; the others would be waited for in vain.
   std::erase_if(state_.nodes, [&](const auto& node) {
     return WhyNeeded(state_, node.first, UnixSeconds(env_.clock())).empty();
   });
@@ -305,6 +308,7 @@ void MetaServer::State::OnRequest(InboundRequest request) {
     return (*handler)(request);
   }
   const ErrorCode why = recovers ? ErrorCode::kUnderRecovery : ErrorCode::kServiceNotActive;
+  // A question for routes has its error inside the answer (rpc/PROTOCOL.md 7.1).
   if (request.header.name == kRpcQueryConfig) {
     return codec_.Answer(request, QueryConfigResponse{.err = why});
   }
@@ -370,6 +374,7 @@ void MetaServer::State::RunPlan() {
 }
 
 void MetaServer::State::BalanceWhenDue(Instant now) {
+  // At most once an interval: moves are to take little from clients.
   if (now < balance_at_ || Level() < FunctionLevel::kLively) return;
   balance_at_ = now + options_.guardian_interval;
   const BalanceBy by = options_.balance_only_moves_primaries ? BalanceBy::kPrimaries
@@ -398,6 +403,7 @@ Instant MetaServer::State::SendWhenDue(Partition& partition, Instant now) {
   intent.last_sent = now;
   if (!intent.first_sent) intent.first_sent = now;
   const PartitionConfiguration& config = partition.config;
+  // The whole configuration goes along: the target may have missed earlier changes.
   ConfigurationUpdateRequest proposal{.info = state_.FindTable(config.pid.app_id)->info,
                                       .config = config,
                                       .type = intent.type,

@@ -16,6 +16,8 @@
 namespace arion {
 namespace {
 
+// A server that needs longer is named in the report. The other bounds keep a request, and its
+// answer, from filling the memory.
 constexpr absl::Duration kRecoveryQuestionTimeout = absl::Seconds(5);
 constexpr size_t kServersMax = 2000;
 constexpr size_t kReportLinesMax = 1000;

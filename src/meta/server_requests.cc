@@ -50,6 +50,7 @@ void ServerRequests::OnBeacon(InboundRequest& request) {
   if (!NoteLife(*beacon)) return;
   leases_end_ = Now() + uses_.options.grace;
   uses_.wall_clocks.Note(from, WallClockOf(*beacon), events_.excused_until());
+  // Only our own servers name their process.
   uses_.state.nodes[from].is_older = !beacon->process_id;
   const bool stops = beacon->stops.value_or(false);
   // At once: what it leads should move before its process ends.
@@ -144,6 +145,8 @@ void ServerRequests::OnConfigSync(InboundRequest& request) {
   ConfigSyncResponse response;
   Node& node = uses_.state.nodes[sync->node];
   if (node.awaited_report == 0) node.awaited_report = uses_.numbers.Next();
+  // The report may be of before what this server has decided since. The answer brings the number
+  // with which the server reports anew (server_requests/S2).
   if (sync->number && *sync->number != node.awaited_report) {
     response.err = ErrorCode::kInvalidVersion;
     response.next_number = node.awaited_report;
@@ -166,6 +169,7 @@ void ServerRequests::AddPartitions(Endpoint server, ConfigSyncResponse& response
       if (partition.intent && partition.intent->target == server) {
         partition.intent->times_sent = 0;  // what it ignored before it was connected
       }
+      // While a change is stored, it counts for both: those who are members, and those who will be.
       const bool leaves_or_joins = partition.pending && partition.pending->IsMember(server);
       if (!config.IsMember(server) && !leaves_or_joins) continue;
       if (partition.pending) response.err = ErrorCode::kBusy;

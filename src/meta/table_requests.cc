@@ -63,6 +63,8 @@ void TableRequests::OnCreate(InboundRequest& request) {
 
 void TableRequests::OnDrop(InboundRequest& request) {
   auto drop = RequestCodec::Decode<DropAppRequest>(request);
+  // Changes of one table come one after the other, here and below: a later one is read again when
+  // the one under way has ended, and is judged by what that left.
   if (!drop || uses_.changes.Defers(uses_.state.FindTableByName(drop->app_name), request)) return;
   DropJudgement judgement = JudgeDrop(uses_.state, Limits(), uses_.changes.reserved_names(), *drop,
                                       UnixSeconds(uses_.clock));
@@ -91,6 +93,7 @@ void TableRequests::OnRecall(InboundRequest& request) {
 
 void TableRequests::Recall(InboundRequest& request, Instant until) {
   auto recall = RequestCodec::Decode<RecallAppRequest>(request);
+  // Judged anew at each look: meanwhile the table's time may be over, or its name taken.
   if (!recall || uses_.changes.Defers(uses_.state.FindTable(recall->app_id), request)) return;
   TableJudgement judgement =
       JudgeRecall(uses_.state, uses_.changes.reserved_names(), *recall, UnixSeconds(uses_.clock));
@@ -168,6 +171,7 @@ void TableRequests::OnSetMaxReplicaCount(InboundRequest& request) {
   if (uses_.changes.Defers(table, request)) return;
   TableJudgement judgement = JudgeReplicaCount(uses_.state, Level(), Limits(), *set);
   if (judgement.next && !CanChangeTables()) judgement = {WhyNoTableChange()};
+  // Read now: by the time of the answer the table has the new count.
   const int32_t before =
       table != nullptr && judgement.error == ErrorCode::kOk ? table->info.max_replica_count : 0;
   if (!judgement.next) {

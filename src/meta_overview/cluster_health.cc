@@ -180,6 +180,7 @@ void AddWarnings(const ClusterOverview& overview, ClusterHealth* health) {
 
 std::vector<std::string> DoingPartsOf(const ClusterOverview& overview) {
   std::vector<std::string> parts;
+  // Steps of one kind are counted together: a server that fails may cause hundreds of them.
   int64_t primaries = 0, copies = 0, removals = 0;
   // A set: one server may take many copies, and is named once.
   std::set<Endpoint> learners;
@@ -206,6 +207,7 @@ std::vector<std::string> DoingPartsOf(const ClusterOverview& overview) {
                                  Named({learners.begin(), learners.end()})));
   if (removals > 0)
     parts.push_back(Count(removals, "member is", "members are") + " being moved or removed");
+  // A replica that is being opened is no step of the guardian's, but people wait for it.
   const auto starting =
       Those(overview, [](const auto& server) { return server.share.opening > 0; });
   int64_t opening = 0;
@@ -234,6 +236,7 @@ namespace {
 
 ClusterHealth HealthWithoutWarnings(const ClusterOverview& overview) {
   const Totals totals = TotalsOf(overview);
+  // A partition that refuses writes fails too, although it can be read.
   const bool fails = totals.of(PartitionHealth::kDead) + totals.of(PartitionHealth::kUnreadable) +
                          totals.of(PartitionHealth::kUnwritable) >
                      0;

@@ -19,6 +19,7 @@ std::string_view PartitionHealthName(PartitionHealth health) {
   return kNames[static_cast<size_t>(health)];
 }
 
+// Worst first: a partition counts once, for the worst that is true of it.
 PartitionHealth HealthOf(const PartitionConfiguration& config, int32_t write_members_min) {
   const auto members = static_cast<int32_t>(config.MemberCount());
   if (members == 0) return PartitionHealth::kDead;
@@ -54,11 +55,14 @@ void AddPartition(const ClusterState& state, PartitionId pid, const Partition& p
   const PartitionConfiguration& config = partition.config;
   if (config.primary.IsValid()) add(config.primary, &ServerShare::primaries);
   for (Endpoint secondary : config.secondaries) add(secondary, &ServerShare::secondaries);
+  // A proposed member is no member yet, so it counts apart. One that is a member already only
+  // changes its role.
   if (partition.intent && !config.IsMember(partition.intent->node) &&
       partition.intent->node.IsValid())
     ++row->servers[partition.intent->node].learning;
   for (const auto& [endpoint, node] : state.nodes) {
     const auto replica = node.replicas.find(pid);
+    // What a dead server reported is of before its death.
     if (!node.alive || replica == node.replicas.end()) continue;
     if (node.IsLoading(pid)) ++row->servers[endpoint].opening;
     // The primary compares the copies, so its verdict is the partition's.

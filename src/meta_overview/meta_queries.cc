@@ -28,6 +28,7 @@ PartitionConfiguration WithLikelyPrimary(const ClusterState& state, const Partit
   if (likely == config.secondaries.end()) likely = config.secondaries.begin();
   if (likely != config.secondaries.end()) {
     config.primary = *likely;
+    // A server is never both in one configuration.
     config.secondaries.erase(likely);
   } else if (!config.last_drops.empty()) {
     config.primary = config.last_drops.back();
@@ -49,6 +50,7 @@ std::string StandardDeviation(const std::vector<int64_t>& counts) {
 
 // What the balancer would do, as far as one look tells.
 std::string BalanceCounts(const ClusterState& state) {
+  // A bound for the strand's work: nobody needs the exact number beyond it.
   constexpr size_t kCountedMax = 100;
   int copy_primary = 0, copy_secondary = 0, move_primary = 0;
   for (const BalanceMove& move : PlanBalance(state, kCountedMax)) {
@@ -90,12 +92,14 @@ QueryConfigResponse AnswerQueryConfig(const ClusterState& state,
   }
   response.app_id = table->info.app_id;
   response.partition_count = table->info.partition_count;
+  // True exactly with kOk: old Python clients look at nothing else (rpc/PROTOCOL.md 7.1).
   response.is_stateful = true;
   auto add = [&](const Partition& partition) {
     response.partitions.push_back(audience == QueryAudience::kThriftClients
                                       ? WithLikelyPrimary(state, partition)
                                       : partition.config);
   };
+  // Partitions are answered in their own order, whatever the order of the question.
   std::set<int32_t> wanted(request.partition_indices.begin(), request.partition_indices.end());
   for (const Partition& partition : table->partitions) {
     if (wanted.contains(partition.config.pid.index)) add(partition);
@@ -198,6 +202,7 @@ DddDiagnoseResponse AnswerDddDiagnose(const ClusterState& state, const GuardianO
                                       int64_t unix_ms) {
   DddDiagnoseResponse response;
   const PartitionId wanted = request.pid;
+  // -1 asks for all tables, or for all partitions of one.
   if (wanted.app_id != -1 && state.FindTable(wanted.app_id) == nullptr) {
     response.err = ErrorCode::kAppNotExist;
     return response;
@@ -221,11 +226,13 @@ DddDiagnoseResponse AnswerDddDiagnose(const ClusterState& state, const GuardianO
     }
     DddPartition dead{.config = config, .reason = step.reason};
     for (Endpoint endpoint : former) {
+      // -1 stands for what is not known: the server is dead, or has not reported.
       DddNode known{.node = endpoint,
                     .ballot = Ballot(-1),
                     .last_committed_decree = Decree(-1),
                     .last_prepared_decree = Decree(-1)};
       for (const DroppedReplica& dropped : partition.dropped) {
+        // The drop's time is monotonic; administrators get it as wall time.
         if (dropped.node == endpoint && dropped.at) {
           known.drop_time_ms = unix_ms - absl::ToInt64Milliseconds(now - *dropped.at);
         }
@@ -262,6 +269,7 @@ ClusterInfoResponse AnswerClusterInfo(const ClusterState& state, const ClusterFa
   }
   std::vector<int64_t> primary_counts, replica_counts;
   for (const auto& [endpoint, count] : replicas) {
+    // A dead server's share says nothing about the balance of those that serve.
     if (!state.IsAlive(endpoint)) continue;
     replica_counts.push_back(count);
     primary_counts.push_back(primaries[endpoint]);

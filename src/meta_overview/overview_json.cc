@@ -17,6 +17,8 @@ using JsonWriter = rapidjson::Writer<rapidjson::StringBuffer>;
 
 constexpr size_t kWorkMax = 200;  // steps that are listed; how many there are is said besides
 
+// What becomes of the partition, in words of the dashboard. Steps that are none of the first three
+// kinds take a member away.
 std::string_view StepName(ConfigType type) {
   switch (type) {
     case ConfigType::kAssignPrimary:
@@ -63,10 +65,12 @@ void WriteTable(JsonWriter& json, const TableOverview& table) {
   json.StartObject();
   for (size_t i = 0; i < kPartitionHealths; ++i) {
     const std::string_view name = PartitionHealthName(static_cast<PartitionHealth>(i));
+    // The names are literals, so they end with a zero.
     WriteField(json, name.data(), table.partitions[i]);
   }
   json.EndObject();
   WriteField(json, "undecided", table.undecided);
+  // The modes that its replicas have reported; empty: not known.
   json.Key("durability");
   json.StartArray();
   for (Durability mode : table.durability) WriteText(json, DurabilityName(mode));
@@ -96,6 +100,7 @@ void WriteServer(JsonWriter& json, const ServerOverview& server) {
   json.Bool(server.has_unreadable_disks);
   WriteShare(json, server.address, server.share);
   json.Key("clock_offset_ms");
+  // null says that it is not known; 0 would say that the clock is right.
   server.clock_offset_ms ? json.Int64(*server.clock_offset_ms) : json.Null();
   json.Key("wrong_clock");
   json.Bool(server.has_wrong_clock);
@@ -154,6 +159,7 @@ std::string OverviewJson(const ClusterOverview& overview, int64_t unix_ms) {
   json.StartArray();
   for (const TableOverview& table : overview.tables) WriteTable(json, table);
   json.EndArray();
+  // The list may be cut, the number is not.
   WriteField(json, "work_total", static_cast<int64_t>(overview.work.size()));
   json.Key("work");
   json.StartArray();
