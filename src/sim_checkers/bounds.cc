@@ -15,6 +15,7 @@ constexpr std::array<const char*, kKeptCount> kKeptNames = {
     "uncommitted",    "log-files", "log-bytes",  "checkpoints", "set-aside", "unanswered",
     "unanswered-KiB", "calls",     "disk-bytes", "meta-bytes",  "events"};
 
+// Generous: what grows without end passes any of them, and what is merely much must not.
 KeptMost BoundsOf(const BoundSettings& settings) {
   // Of one replica between two checkpoints; a crowd with large values wrote 8 MiB.
   constexpr int64_t kWrittenBytes = 20 * kMiB;

@@ -27,6 +27,7 @@ CheckedMetaStore::CheckedMetaStore(std::unique_ptr<MetaStore> inner, OnStored on
 }
 
 void CheckedMetaStore::Durable::Apply(const std::vector<Change>& batch) {
+  // Partitions whose configuration is in the batch, and the tables they are of.
   std::set<std::string> changed, tables;
   for (const Change& change : batch) {
     if (change.value.has_value()) {
@@ -63,6 +64,7 @@ absl::StatusOr<std::map<std::string, std::string>> CheckedMetaStore::Load() {
   if (!loaded.ok()) return loaded;
   std::vector<Change> all;
   for (const auto& [key, value] : *loaded) all.push_back({key, value});
+  // Told as if it were stored now: what became durable without an answer shows here.
   durable_->Apply(all);
   return loaded;
 }

@@ -43,6 +43,7 @@ void CommitChecker::Applied(std::string_view server, PartitionId pid, Decree dec
 
 void CommitChecker::Opened(std::string_view server, PartitionId pid, Decree decree) {
   Partition& partition = partitions_[pid];
+  // A life begins, or a checkpoint took the content's place: it may stand lower than before.
   partition.standing.insert_or_assign(std::string(server), decree);
   if (decree > partition.max_applied) {
     violations_.push_back(absl::StrCat("checkers/C6: ", Text(server), " opened ", pid.ToString(),
@@ -85,6 +86,7 @@ void PrimaryChecker::Answered(PartitionId pid, Endpoint server, Asked what, Inst
 
 void BallotChecker::Stored(PartitionId pid, Ballot ballot) {
   auto [it, is_first] = stored_.emplace(pid, ballot);
+  // The same ballot again is no change of the members, for example a load at a start.
   if (!is_first && ballot < it->second) {
     violations_.push_back(absl::StrCat("checkers/C7: the ballot of ", pid.ToString(), " fell from ",
                                        it->second.value(), " to ", ballot.value()));
@@ -97,6 +99,7 @@ void BallotChecker::Stored(PartitionId pid, Ballot ballot) {
 
 void BallotChecker::Used(PartitionId pid, Ballot ballot) {
   auto it = stored_.find(pid);
+  // A smaller one is of a primary that does not know yet; others refuse it.
   if (it != stored_.end() && ballot <= it->second) return;
   if (!reported_.insert({pid, ballot}).second) return;
   violations_.push_back(absl::StrCat("checkers/C7: ", pid.ToString(), " ballot ", ballot.value(),

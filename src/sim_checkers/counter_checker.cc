@@ -30,6 +30,7 @@ void CheckCounter(const std::string& key, const std::vector<const Operation*>& o
   // Sorted, so that each count is a binary search.
   std::vector<Instant> begins, ends;  // of those that may have happened; of those that have
   for (const Operation* operation : operations) {
+    // A refused increment must not count, so it widens no bound.
     if (operation->outcome == Operation::Outcome::kRefused) continue;
     begins.push_back(operation->invoked);
     if (operation->outcome != Operation::Outcome::kOk) continue;

@@ -63,6 +63,7 @@ constexpr NamedProbe kProbeNames[] = {
 };
 static_assert(std::size(kProbeNames) == kProbeCount);
 
+// ProbeName takes a probe for an index.
 constexpr bool AreInOrder() {
   for (size_t i = 0; i < std::size(kProbeNames); ++i)
     if (kProbeNames[i].probe != static_cast<Probe>(i)) return false;
@@ -95,6 +96,7 @@ void Coverage::Becomes(Endpoint server, PartitionId pid, Role role) {
 void Coverage::Prepared(Endpoint from, Endpoint to, const PrepareRequest& request) {
   Prepares& p = prepares_[request.pid];
   const Decree decree = request.mutation->decree;
+  // A new term begins with its first prepare.
   if (request.config.ballot > p.ballot) {
     p.ballot = request.config.ballot;
     p.sender = from;
@@ -112,6 +114,7 @@ void Coverage::Prepared(Endpoint from, Endpoint to, const PrepareRequest& reques
     Hit(Probe::kLearnerTakesPrepares);
     Becomes(to, request.pid, Role::kLearner);
   }
+  // Each decree once, although a prepare goes to every member.
   if (decree <= p.last_old && decree > p.newest_again) {
     p.newest_again = decree;
     if (++p.again == 1) Hit(Probe::kReconciliation);
@@ -153,6 +156,7 @@ void Coverage::Stored(const PartitionConfiguration& config) {
   if (old.primary.IsValid() && config.primary != old.primary) Hit(Probe::kPrimaryLost);
   if (config.primary.IsValid() && config.primary != old.primary && old.IsSecondary(config.primary))
     Hit(Probe::kPrimaryUpgraded);
+  // Without former members it is the first primary of a new partition.
   if (was_alone && config.primary.IsValid() && !old.last_drops.empty())
     Hit(Probe::kPrimaryReturned);
   if (is_alone && !was_alone) Hit(Probe::kNobodyLeft);
@@ -161,6 +165,7 @@ void Coverage::Stored(const PartitionConfiguration& config) {
 
 void Coverage::Opened(Endpoint server, PartitionId pid, Decree decree) {
   Becomes(server, pid, Role::kInactive);
+  // At 0 it is a new replica.
   if (decree > Decree(0)) Hit(Probe::kReplicaOpenedAgain);
 }
 

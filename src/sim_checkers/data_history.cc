@@ -41,9 +41,12 @@ const char* KindName(DataOperation::Kind kind) {
   return "?";
 }
 
+// What was asked, then "->" and what was answered. A violation shows these lines, from which a
+// person has to see the contradiction.
 std::string DataOperation::ToString() const {
   std::string text =
       absl::StrFormat("%11.6f to %s %s %s", static_cast<double>(invoked.nanos()) / 1e9,
+                      // An undecided write may happen at any time after.
                       returned == Instant::InfiniteFuture()
                           ? std::string("?")
                           : absl::StrFormat("%.6f", static_cast<double>(returned.nanos()) / 1e9),

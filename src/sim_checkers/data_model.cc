@@ -13,6 +13,7 @@ using Kind = DataOperation::Kind;
 using Verdict = DataOperation::Verdict;
 using Row = DataState::Row;
 
+// Both may hold of one record: the window says what clocks may show, not what they do.
 bool MayLive(const Row& row, WallWindow wall) {
   return row.expire_ts == 0 || wall.earliest < row.expire_ts;
 }
@@ -49,6 +50,7 @@ Verdict Check(CheckType type, const std::string& operand, const Row* row) {
     default:
       break;
   }
+  // All other checks need a record, and fail where there is none.
   if (row == nullptr) return Verdict::kCheckFailed;
   const std::string& value = row->value;
   switch (type) {
@@ -75,6 +77,7 @@ Verdict Check(CheckType type, const std::string& operand, const Row* row) {
     default:
       break;
   }
+  // What is left compares numbers; a value or operand that is none makes the request invalid.
   int64_t left, right;
   if (!ReadInteger(value, &left) || !ReadInteger(operand, &right)) return Verdict::kInvalid;
   switch (type) {
@@ -115,6 +118,7 @@ void Increment(const DataState& state, const DataOperation& incr, const Row* row
   if (IsAnswered(incr) && is_valid != (incr.verdict == Verdict::kWritten)) return;
   if (!is_valid) return after->push_back(state);
   if (IsAnswered(incr) && incr.number != new_value) return;
+  // Negative asks for none, and 0 keeps the record's own, if there is one.
   int64_t expire_ts = std::max<int64_t>(incr.expire_ts, 0);
   if (incr.expire_ts == 0 && row != nullptr) expire_ts = row->expire_ts;
   after->push_back(state);
@@ -124,6 +128,7 @@ void Increment(const DataState& state, const DataOperation& incr, const Row* row
 void CheckAndWrite(const DataState& state, const DataOperation& operation, const Row* row,
                    std::vector<DataState>* after) {
   const Verdict verdict = Check(operation.check, operation.operand, row);
+  // Without an answer any verdict is possible; with one, only paths that lead to it go on.
   if (IsAnswered(operation)) {
     if (verdict != operation.verdict) return;
     if (operation.told_value && (operation.value.has_value() != (row != nullptr) ||
@@ -175,6 +180,7 @@ const Row* DataState::Find(const std::string& sort_key) const {
 }
 
 void DataState::Put(const std::string& sort_key, std::string value, int64_t expire_ts) {
+  // Kept in order: answers list rows by sort key, and equal states have equal hashes.
   auto it = std::find_if(rows.begin(), rows.end(),
                          [&](const Row& row) { return row.sort_key >= sort_key; });
   if (it == rows.end() || it->sort_key != sort_key) it = rows.insert(it, Row{sort_key, {}, 0});

@@ -19,6 +19,7 @@ size_t History::Invoke(Operation::Kind kind, std::string key, std::string value,
 void History::Return(size_t index, Operation::Outcome outcome, Instant now) {
   operations_[index].outcome = outcome;
   operations_[index].returned =
+      // What is undecided may still happen after the client gave up, so it has no end.
       outcome == Operation::Outcome::kUndecided ? Instant::InfiniteFuture() : now;
 }
 

@@ -22,6 +22,7 @@ FaultInjector::FaultInjector(const ClusterSettings& settings, SimWorld& world, S
       older_states_(settings, world, lives, groups, troubles_, older_disks_, checkers),
       silent_changes_(settings, world, lives, groups, troubles_, checkers),
       lost_copies_(settings, world, lives, groups, troubles_, node_faults_, older_disks_) {
+  // A server that is down offers another moment at which its disk may be copied.
   lives_.on_down = [this](SimServer& server) { older_disks_.MayKeepCopy(server); };
 }
 
@@ -41,6 +42,7 @@ void FaultInjector::ScheduleNext() {
   const absl::Duration delay = world_.random().Between(mix.interval_min, mix.interval_max);
   world_.After(delay, EventKind::kFault, [this, &kinds = mix.kinds] {
     if (!troubles_.are_on()) return;
+    // The next one is scheduled in any case: calm is a pause of the faults, not their end.
     if (troubles_.MayBegin() && !kinds.empty()) Inject(kinds[world_.random().Below(kinds.size())]);
     ScheduleNext();
   });

@@ -10,6 +10,7 @@
 namespace arion::sim {
 namespace {
 
+// full_disks/F1
 constexpr absl::Duration kFullDiskLeft = absl::Seconds(30);
 constexpr uint64_t kFreeBytesMax = 100000;  // on a full disk there is a little room yet
 constexpr uint64_t kMetaFreeBytesMax = 2000;
@@ -59,6 +60,7 @@ void FullDisks::Fill(SimServer& server, absl::Duration length) {
 
 void FullDisks::FillMeta(absl::Duration length) {
   SimMeta& meta = lives_.meta();
+  // Without its reserve the meta server promises nothing on a full disk (server_lives/L3).
   if (meta.is_disk_full || !meta.HasWholeReserve()) return troubles_.Discount(Fault::kMetaDiskFull);
   meta.is_disk_full = true;
   meta.node->disk().SetFreeBytes(world_.random().Below(kMetaFreeBytesMax));

@@ -73,6 +73,7 @@ void KeptThings::NoteDisk(SimServer& server) {
   std::set<std::string> set_aside;  // names: a replica and its log in a log home bear the same
   server.node->disk().ForEachFile([&](const std::string& path, const SimInode& file) {
     bytes += static_cast<int64_t>(file.content.size());
+    // By the files in them: an empty directory takes no room.
     if (const size_t at = path.find("/checkpoint"); at != std::string::npos)
       checkpoints[path.substr(0, at)].insert(path.substr(at, path.find('/', at + 1) - at));
     for (const char* end : {".err/", ".gar/"})

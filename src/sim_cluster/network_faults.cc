@@ -29,6 +29,7 @@ void NetworkFaults::Begin() {
         .request = kRpcConfigSync, .copies = 3, .late_max = 5 * settings_.meta.grace};
 }
 
+// What is cut heals at once here; the events that would have healed it then find nothing to do.
 void NetworkFaults::End() {
   network_.UnblockAll();
   network_.weather = LinkWeather{};
@@ -114,6 +115,7 @@ void NetworkFaults::ResetConnections(const SimServer& server, absl::Duration len
 }
 
 void NetworkFaults::ResetAgain(Endpoint endpoint, absl::Duration left) {
+  // Each reset plans the next one, until the trouble's time is over.
   if (!troubles_.are_on() || left <= absl::ZeroDuration()) return;
   SimRandom& random = world_.random();
   if (network_.Reset(endpoint, static_cast<double>(random.Between(10, 100))) > 0)

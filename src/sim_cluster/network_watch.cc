@@ -94,6 +94,8 @@ void NetworkWatch::NoteProgress(const OutboundRequest& request, ErrorCode error,
 void NetworkWatch::NoteBeacon(Endpoint caller, Instant sent, const RpcResult& result) {
   SimServer* server = lives_.ServerAt(caller);
   if (server != nullptr && result.error == ErrorCode::kOk && server->knows_nothing_since &&
+      // A beacon that was sent before the standstill ended proves nothing: its answer may have
+      // waited.
       *server->knows_nothing_since <= sent)
     server->knows_nothing_since.reset();
 }

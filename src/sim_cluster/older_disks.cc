@@ -21,6 +21,7 @@ bool OlderDisks::AreKept() const {
 }
 
 void OlderDisks::KeepCopy(SimServer& server) {
+  // Two images take turns, so that there is always one of an earlier moment.
   DiskImage& image = server.images[server.last_image = 1 - server.last_image];
   // Both halves at one moment; KeepCopies may copy the second again later, to tear it.
   image.Copy(server.node->disk(), settings_.DiskPaths(), DiskImage::Half::kFirst);
@@ -113,6 +114,8 @@ void OlderDisks::PutBackSeveral(SimServer& first, Moments moments, Knows knows) 
   std::set<Endpoint> back = {first.endpoint};
   PutBackDirectories(first, moments);
   for (const auto& one : lives_.servers()) {
+    // Each further server is tried with those that are back already: the rest must still hold
+    // everything of each group (older_disks/O1).
     std::set<Endpoint> more = back;
     more.insert(one->endpoint);
     const bool may_go = one.get() != &first && !one->LastImage().IsEmpty();
@@ -126,6 +129,7 @@ void OlderDisks::PutBackThatOf(const SimServer& owner, SimServer& server) {
   SimDisk& disk = server.node->disk();
   for (const std::string& path : settings_.DiskPaths()) owner.LastImage().PutBack(path, &disk);
   for (const std::string& path : disk.AllFiles())
+    // The file that says whose the directory is would give it away.
     if (path.ends_with("/.arion-server")) CHECK(disk.Remove(path).ok()) << path;
   disk.MakeDurable();
 }

@@ -39,6 +39,7 @@ OlderStates::State OlderStates::StateNow() const {
 
 bool OlderStates::State::Knows(PartitionId pid, Endpoint member) const {
   const auto found = stored.find(pid);
+  // A partition that the copy does not know is lost with it, so nobody has to be known for that.
   return found == stored.end() || found->second.IsMember(member) || listed.contains(member);
 }
 
@@ -78,6 +79,7 @@ void OlderStates::KeepOneAndPutItBack() {
 void OlderStates::AwaitMoment() {
   world_.After(absl::Milliseconds(100), EventKind::kFault, [this] {
     if (!troubles_.are_on()) return;
+    // By two ballots: that much is said by the meta server for certain (older_states/S1).
     if (!IsOlder(kept_[0], 2) || !troubles_.IsCalm()) return AwaitMoment();
     LOG(INFO) << "fault: an older copy of the meta server's state is put back";
     lives_.CrashMeta(CrashMode::kProcess);

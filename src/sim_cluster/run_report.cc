@@ -7,6 +7,7 @@
 namespace arion::sim {
 
 std::string RunReport::Replay() const {
+  // The seed and these options are all that a run depends on (sim_cluster/W2).
   return absl::StrCat("tools/dev/sim --seeds 1 --first ", seed, replay_options);
 }
 

@@ -14,6 +14,7 @@
 namespace arion::sim {
 namespace {
 
+// server_lives/L2
 constexpr absl::Duration kStopMax = absl::Seconds(20);
 
 }  // namespace
@@ -85,6 +86,7 @@ void ServerLives::StartMeta() {
       [this](const PartitionConfiguration& config) { OnStored(config); },
       [this](const absl::Status& why) { OnRefused(why); });
   absl::Status status = StartMetaServer(env);
+  // Tried again until the disk recovers, as whoever watches over a process would.
   if (!status.ok() && meta_.node->disk().is_in_trouble()) {
     checkers_.coverage.Hit(Probe::kStartFailed);
     CrashMeta(CrashMode::kProcess);
@@ -151,6 +153,8 @@ void ServerLives::StopBalancing() {
 }
 
 void ServerLives::SetLevel(const StrandPtr& strand, FunctionLevel level) {
+  // It is asked again and again: the meta server may load still, or die. A new life of it gets a
+  // call of its own (StartMeta).
   strand->PostAfter(absl::Seconds(1), [this, strand, level] {
     // It was switched off while this was waiting.
     if (level == FunctionLevel::kLively && !balances_) return;
@@ -171,6 +175,7 @@ std::unique_ptr<CheckedEngineFactory> ServerLives::NewEngines(SimServer& server)
   };
   events.installed = [this] { checkers_.coverage.Hit(Probe::kCheckpointInstalled); };
   using Times = CheckedEngineFactory::Times;
+  // A 2.5.0 member prepares some mutations again without their times.
   const bool is_mixed = settings_.run.topology.older > 0;
   return std::make_unique<CheckedEngineFactory>(*server.memory, *server.node, server.name,
                                                 checkers_.commits, engines_, std::move(events),
@@ -217,6 +222,7 @@ void ServerLives::StartOldServer(SimServer& server, Environment& env) {
   server.old->Start();
 }
 
+// From the top down: each object refers to those that go after it.
 void ServerLives::BuryServer(SimServer& server, SimNetwork::Farewell farewell) {
   server.server.reset();
   server.old.reset();
@@ -248,6 +254,7 @@ void ServerLives::StopServer(SimServer& server) {
     return RestartLater(server, DrawLength());
   }
   server.stopping = true;
+  // The callbacks below may come when a crash has ended this life.
   uint32_t life = server.node->life();
   server.server->Stop([this, &server, life](absl::Status status) {
     // A clean stop leaves nothing unsynced: the power may go, whatever the durability.

@@ -49,6 +49,7 @@ std::vector<SilentChanges::Copy> SilentChanges::SecondariesOf(const SimServer& s
   if (server.memory != nullptr) directories = server.memory->OpenDirectories();
   for (const std::string& directory : directories) {
     const auto name = ParseReplicaDirectoryName(BaseName(ParentDirectory(directory)));
+    // Three copies at least: only then does a majority say which of them is right.
     const PartitionConfiguration* stored = name ? groups_.Find(name->pid) : nullptr;
     if (stored != nullptr && groups_.IsWanted(name->pid) && stored->MemberCount() >= 3 &&
         stored->IsSecondary(server.endpoint))
@@ -67,6 +68,8 @@ void SilentChanges::Change(SimServer& server) {
     return;
   }
   const auto& [directory, pid] = candidates[random.Below(candidates.size())];
+  // A raw key, whose hash key has two bytes as those of the workload: a record from there on is
+  // changed.
   std::string from("\0\2", 2);
   from.push_back(static_cast<char>('a' + random.Below(26)));
   from.push_back(static_cast<char>('0' + random.Below(10)));
@@ -108,6 +111,7 @@ void SilentChanges::WatchWhoIsSetAside(SimServer& changed) {
 
 void SilentChanges::VerifyUntilEqual(PartitionId pid) {
   world_.After(kAskAgain, EventKind::kCheck, [this, pid] {
+    // Runs are numbered, so that two answers about one run count once.
     if (found_equal_.size() >= kFoundEqualTimes) return;
     const PartitionConfiguration* stored = groups_.Find(pid);
     for (const auto& server : lives_.servers()) {

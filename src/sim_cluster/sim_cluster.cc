@@ -123,6 +123,7 @@ WorkloadOptions SimCluster::DrawWorkload() {
     workload.hurry_percent = 25;
   }
   if (random.Percent(30)) workload.value_bytes_max = static_cast<size_t>(random.Between(500, 9000));
+  // Where wall clocks leap, a record that expires has ten days: no clock that is right gets so far.
   if (!settings_.run.faults.Has(Fault::kWallJump))
     workload.expiry_percent = random.Coin() ? 20 : 0;
   else if (random.Percent(30))
@@ -219,6 +220,7 @@ void SimCluster::Demand(RunReport* report) const {
   };
   if (settings_.run.meta_state == SimClusterOptions::MetaState::kOlderCopyPutBack)
     demand("older copies of the meta server's state", lives_.meta().states_put_back, 1);
+  // A run that ended with a question for a person may have done little.
   if (health_.IsLeftToOperator()) return;
   demand("acknowledged writes", report->acknowledged_writes, settings_.run.acknowledged_writes_min);
   demand("data operations", report->data_operations, settings_.run.data_operations_min);

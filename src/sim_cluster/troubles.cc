@@ -24,6 +24,7 @@ bool Troubles::AreTooMany() const {
 }
 
 bool Troubles::IsCalm() const {
+  // A table of the churn is not wanted by Groups, so IsWhole does not look at it.
   const auto may_lose_one = [this](const auto& entry) {
     return entry.first.app_id != churn_.app_id() ||
            entry.second.MemberCount() == static_cast<size_t>(groups_.copies());
@@ -37,6 +38,7 @@ bool Troubles::IsCalm() const {
 void Troubles::LoseCopyOf(SimServer& server) {
   groups_.LoseCopyOf(server.endpoint);
   server.lost_copy = true;
+  // Time enough to find the loss and to copy anew, before anything else takes another copy.
   KeepCalmFor(absl::Seconds(45));
 }
 

@@ -16,6 +16,7 @@ using Kind = DataOperation::Kind;
 using Outcome = DataOperation::Outcome;
 using Verdict = DataOperation::Verdict;
 
+// Few, so that operations often meet on one record.
 constexpr int kSortKeys = 4;
 // Of one hash key: what waits together may happen in any order, and each must be tried.
 constexpr int kWritesAtOnceMax = 10;
@@ -69,6 +70,7 @@ size_t DataWorkload::NewHashKey() {
 }
 
 size_t DataWorkload::Pick() {
+  // A reference: a key that is used up is replaced in its place.
   size_t& index = in_use_[world_.random().Below(in_use_.size())];
   HashKey& key = hash_keys_[index];
   if (--key.operations_left < 0 || key.writes_under_way >= kWritesAtOnceMax) index = NewHashKey();
@@ -82,6 +84,7 @@ std::string DataWorkload::AnySortKey() {
 // Mostly texts, each once; numbers for what counts and compares.
 std::string DataWorkload::NewValue() {
   SimRandom& random = world_.random();
+  // The empty value is a value, and NotExistOrEmpty and NotEmpty turn on it.
   if (random.Percent(3)) return "";
   const int64_t number = next_value_++;
   return random.Percent(40) ? absl::StrCat(number * 1000) : absl::StrCat("v", number);
@@ -227,6 +230,7 @@ bool DataWorkload::EndWrite(size_t index, const absl::Status& status) {
   const Kind kind = history_[index].kind;
   const bool is_decided_by_server =
       kind == Kind::kIncr || kind == Kind::kCheckAndSet || kind == Kind::kCheckAndMutate;
+  // cluster_client/K3: every error but this one promises that nothing was written.
   Outcome outcome = absl::IsDeadlineExceeded(status) ? Outcome::kUndecided : Outcome::kRefused;
   if (status.ok()) outcome = Outcome::kAnswered;
   if (absl::IsInvalidArgument(status) && is_decided_by_server) {  // no number where one must be
@@ -247,6 +251,8 @@ bool DataWorkload::EndRead(size_t index, const absl::Status& status) {
 void DataWorkload::Send(SimClient& client, const std::string& table, DataOperation operation,
                         Done done) {
   const bool is_read = operation.IsRead();
+  // Recorded before it is sent. References into the history do not last, since it grows: what comes
+  // back finds the operation by its index.
   const size_t index = history_.Invoke(std::move(operation), world_.now());
   if (is_read) {
     SendRead(client, table, index, std::move(done));
@@ -338,6 +344,8 @@ void DataWorkload::SendCheck(SimClient& client, const std::string& table, size_t
 void DataWorkload::SendScan(SimClient& client, const std::string& table, size_t index,
                             Callback<absl::Status> done) {
   std::shared_ptr<AsyncScan> scan = client.table(table).Scan(history_[index].hash_key, {});
+  // The callback owns the scan, so that it lives until the batch is there; the call needs it
+  // before.
   AsyncScan& asked = *scan;
   asked.Next(client.Heard([this, index, scan = std::move(scan),
                            done = std::move(done)](absl::StatusOr<std::vector<Row>> rows) mutable {
@@ -358,6 +366,7 @@ void DataWorkload::SendRead(SimClient& client, const std::string& table, size_t 
       return from.Get(
           o.hash_key, o.sort_key, {},
           client.Heard([this, index, end = std::move(end)](absl::StatusOr<std::string> v) mutable {
+            // No record is an answer, and the operation's value stays empty.
             if (absl::IsNotFound(v.status())) return end(absl::OkStatus());
             if (v.ok()) history_[index].value = *std::move(v);
             end(v.status());
@@ -392,6 +401,8 @@ void DataWorkload::SendRead(SimClient& client, const std::string& table, size_t 
             DataOperation& operation = history_[index];
             for (size_t i = 0; i < values.size(); ++i) {
               if (absl::IsNotFound(values[i].status())) continue;
+              // One key without an answer spoils the read: what is left out would be taken for
+              // missing records.
               if (!values[i].ok()) return end(values[i].status());
               operation.rows.emplace_back(operation.sort_keys[i], *std::move(values[i]));
             }

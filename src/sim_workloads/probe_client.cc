@@ -8,6 +8,7 @@
 
 namespace arion::sim {
 
+// The header as a real client writes it, so that the server has no reason to treat it differently.
 OutboundRequest ProbeClient::Request(const char* name, int32_t app_id, int32_t partition_count,
                                      std::string_view raw_key, absl::Duration timeout) const {
   OutboundRequest request;
@@ -29,6 +30,7 @@ void ProbeClient::Get(Endpoint server, int32_t app_id, int32_t partition_count,
                     if (result.error != ErrorCode::kOk) return done(result.error, {});
                     auto response = DecodeWrapped<ReadResponse>(result.body);
                     if (!response.ok()) return done(ErrorCode::kInvalidData, {});
+                    // An answer, too: the caller's history takes it for the empty value.
                     if (response->error == static_cast<int32_t>(StorageError::kNotFound))
                       return done(ErrorCode::kOk, {});
                     if (response->error != 0) return done(ErrorCode::kLocalAppFailure, {});
@@ -62,6 +64,8 @@ void ProbeClient::CreateTable(Endpoint meta, const CreateAppRequest& request,
   transport_.Call(meta, std::move(outbound), strand_,
                   [done = std::move(done)](RpcResult result) mutable {
                     CreateAppResponse response;
+                    // An error of the call stands in the answer's place, so that the caller looks
+                    // at one field only.
                     response.err = result.error;
                     if (result.error == ErrorCode::kOk) {
                       auto decoded = DecodeWrapped<CreateAppResponse>(result.body);
@@ -71,6 +75,7 @@ void ProbeClient::CreateTable(Endpoint meta, const CreateAppRequest& request,
                   });
 }
 
+// One attempt and no retry: the caller decides what an open outcome means for its history.
 template <class Response>
 void ProbeClient::Change(Endpoint meta, const char* name, std::string body,
                          absl::AnyInvocable<void(ErrorCode)> done) {

@@ -7,6 +7,7 @@ namespace arion::sim {
 
 SimClient::SimClient(Environment& environment, Transport& transport, StrandPtr strand,
                      const ClusterClientOptions& options) {
+  // One core: the world has one thread.
   std::vector<std::unique_ptr<ClientCore>> cores;
   cores.push_back(std::make_unique<ClientCore>(environment, transport, strand, options,
                                                [strand] { return strand->IsCurrent(); }));
@@ -14,6 +15,7 @@ SimClient::SimClient(Environment& environment, Transport& transport, StrandPtr s
 }
 
 SimClient::~SimClient() {
+  // First, so that callbacks made with Heard keep silent when Drop calls them.
   alive_.reset();
   core().Close();
   core().Drop();

@@ -27,6 +27,7 @@ TableChurn::TableChurn(SimWorld& world, SimNetwork& network, History& history, C
       coverage_(coverage),
       options_({.meta_servers = {meta},
                 .timeout = absl::Seconds(2),
+                // A write happens once at most, which keeps the history simple to judge.
                 .write_retries = WriteRetries::kAfterRefusals}),
       replica_count_(replica_count),
       node_(&world.AddNode("churn")),
@@ -49,6 +50,7 @@ void TableChurn::BeginCycle() {
   table_ = kNames[world_.random().Below(std::size(kNames))];
   app_id_ = 0;
   drops_ = 0;
+  // Drawn at the beginning, so that the drop holds the table long enough.
   is_to_be_recalled_ = world_.random().Coin();
   strand_->Post([this] { Create(); });
 }
@@ -58,6 +60,7 @@ void TableChurn::Create() {
   request.app_name = table_;
   request.options.partition_count = PartitionsOf(table_);
   request.options.replica_count = replica_count_;
+  // A creation that is sent again must find what the first one made.
   request.options.success_if_exist = true;
   request.options.app_type = "pegasus";
   request.options.is_stateful = true;
@@ -80,6 +83,7 @@ void TableChurn::Created() {
 
 // Or not: then its first operation looks for it.
 void TableChurn::Opened() {
+  // Only a name that was used before can show something of a former table.
   if (names_used_.insert(table_).second) return WriteForAWhile();
   Read(0, world_.now() + absl::Seconds(10), [this](bool all) {
     if (all) coverage_.Hit(Probe::kTableOfAnOldName);
@@ -90,6 +94,8 @@ void TableChurn::Opened() {
 void TableChurn::Read(int key, Instant until, absl::AnyInvocable<void(bool all)> done) {
   if (key == kKeys) return done(true);
   if (is_hurried_ || world_.now() >= until) return done(false);
+  // The register's name has the cycle: a value of a former table is then one that nobody wrote
+  // here.
   const Register record{table_, absl::StrCat(key), absl::StrCat("churn ", cycle_, " ", key)};
   ReadRegister(world_, history_, *client_, record,
                [this, key, until, done = std::move(done)](bool ok) mutable {
@@ -119,6 +125,7 @@ void TableChurn::Drop() {
   DropAppRequest request;
   request.app_name = table_;
   request.options.success_if_not_exist = true;
+  // Long enough for a recall, or so short that the table may expire while the run lasts.
   request.options.reserve_seconds =
       is_to_be_recalled_ ? world_.random().Between(10, 25) : world_.random().Between(1, 20);
   auto done = admin_->Heard([this](const absl::StatusOr<DropAppResponse>& response) {

@@ -127,6 +127,7 @@ std::vector<std::string> Workload::Counters() const {
 
 std::string Workload::NewValue(const ClientNode& client) {
   std::string value = absl::StrCat(client.node->name(), ".", next_value_++);
+  // Padding comes behind the distinct part, where messages about a value cut it off.
   if (options_.value_bytes_max > 0)
     value.append(world_.random().Below(options_.value_bytes_max), '~');
   return value;
@@ -274,6 +275,7 @@ void Workload::Probe(ClientNode& client) {
   size_t index = history_.Invoke(Operation::Kind::kRead, key, "", world_.now());
   client.probe->Get(server, table.app_id, table.partition_count, RawKey(key), absl::Seconds(2),
                     [this, index, &client](ErrorCode error, std::string value) {
+                      // A server whose clock leapt may take a record for expired.
                       const bool is_open = value.empty() && options_.ttl_seconds > 0;
                       if (error == ErrorCode::kOk && !is_open)
                         history_.ReturnRead(index, std::move(value), world_.now());
