@@ -42,6 +42,7 @@ std::optional<int32_t> ParseNumber(std::string_view text) {
   return number;
 }
 
+// For the message about duplicates: what a person needs to see which copy is older.
 std::string Described(FileSystem& files, const std::string& path) {
   const absl::StatusOr<InitInfo> info = LoadInitInfo(files, path);
   return info.ok() ? absl::StrCat(path, " (ballot ", info->ballot.value(),
@@ -52,6 +53,7 @@ std::string Described(FileSystem& files, const std::string& path) {
 }  // namespace
 
 std::optional<ReplicaDirectoryName> ParseReplicaDirectoryName(std::string_view name) {
+  // First: such a name looks like a replica's otherwise, its end like a part of the app type.
   for (const std::string_view suffix : kIgnoredSuffixes)
     if (name.ends_with(suffix)) return std::nullopt;
   const size_t first = name.find('.');
@@ -90,6 +92,7 @@ absl::StatusOr<std::vector<FoundReplica>> ScanDataDirectory(
       ignored->push_back({directory, std::string(app.status().message())});
       continue;
     }
+    // Perhaps it was renamed by hand: its content must not serve as another table's.
     if (app->app_type != parsed->app_type || app->app_id != parsed->pid.app_id) {
       ignored->push_back({directory, "its .app-info describes another table"});
       continue;

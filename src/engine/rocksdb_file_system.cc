@@ -50,6 +50,7 @@ IOStatus Counted(const absl::Status& status, EngineIoStats& stats) {
 IOStatus CountedRead(const ReadableFile& file, uint64_t offset, size_t n, Slice* result, char* to,
                      EngineIoStats& stats) {
   const absl::StatusOr<size_t> done = file.ReadInto(offset, n, to);
+  // Empty where the read failed: nothing of `to` can be trusted then.
   *result = Slice(to, done.ok() ? *done : 0);
   stats.reads.Add();
   stats.read_bytes.Add(static_cast<int64_t>(result->size()));
@@ -141,6 +142,7 @@ class AppendedFile : public rocksdb::FSWritableFile {
     size_ = size;
     return IOStatus::OK();
   }
+  // Nothing is buffered here: Append has written it.
   IOStatus Flush(const IOOptions&, IODebugContext*) override { return IOStatus::OK(); }
   IOStatus RangeSync(uint64_t offset, uint64_t n, const IOOptions&, IODebugContext*) override {
     for (const uint64_t end = offset + n; offset < end && error_.ok();) {
@@ -187,6 +189,7 @@ class AppendedFile : public rocksdb::FSWritableFile {
   absl::Status error_;
 };
 
+// RocksDB syncs a directory through an object of its own.
 class Directory : public rocksdb::FSDirectory {
  public:
   Directory(FileSystem& files, std::string path, EngineIoStats& stats)
@@ -262,6 +265,7 @@ IOStatus RocksdbFileSystem::GetChildren(const std::string& path, const Options&,
                                         std::vector<std::string>* names, Debug*) {
   names->clear();
   auto listed = files_.List(path);
+  // RocksDB's contract says NotFound here; PathNotFound is an I/O error to it.
   if (absl::IsNotFound(listed.status())) return IOStatus::NotFound();
   if (listed.ok()) *names = *std::move(listed);
   return Done(listed.status());
@@ -323,6 +327,7 @@ IOStatus RocksdbFileSystem::LinkFile(const std::string& from, const std::string&
 
 IOStatus RocksdbFileSystem::LockFile(const std::string& path, const Options&,
                                      rocksdb::FileLock** lock, Debug*) {
+  // A lock that another process holds is no failure of the disk, so it is not counted.
   auto file = files_.Lock(path);
   if (!file.ok()) return ToRocksdb(file.status());
   auto held = std::make_unique<HeldLock>();

@@ -13,6 +13,7 @@ void RocksdbLog::Logv(rocksdb::InfoLogLevel level, const char* format, va_list a
   if (level < GetInfoLogLevel()) return;
   // Every checkpoint disables them twice and enables them twice, and is warned of both.
   if (std::string_view(format).find("File Deletions") != std::string_view::npos) return;
+  // Longer lines are cut: they are for people.
   char line[1024];
   std::vsnprintf(line, sizeof(line), format, arguments);
   if (level >= rocksdb::InfoLogLevel::ERROR_LEVEL)

@@ -24,6 +24,7 @@ struct HttpResponseParser::State {
 };
 
 HttpResponseParser::HttpResponseParser() : state_(std::make_unique<State>()) {
+  // Head and body in one go: the caller asks for nothing in between.
   state_->parser.eager(true);
   // A server's own pages: /metrics of thousands of partitions is megabytes.
   state_->parser.body_limit(std::numeric_limits<uint64_t>::max());
@@ -47,6 +48,7 @@ HttpResponseParser::Result HttpResponseParser::End() {
   State& state = *state_;
   if (!state.bad_reason.empty()) return Result::kBad;
   boost::beast::error_code error;
+  // A connection that ended before a byte came is told from an answer that was cut off.
   if (!state.parser.got_some()) {
     error = boost::beast::http::error::end_of_stream;
   } else if (!state.parser.is_done()) {

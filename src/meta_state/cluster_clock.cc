@@ -46,6 +46,7 @@ void ClusterClock::Judge() {
   std::sort(shown.begin(), shown.end());
   spread_ = shown.back() - shown.front();
   const size_t half = shown.size() / 2;
+  // A clock that is far off moves it no more than one that is a little off.
   const absl::Duration median =
       shown.size() % 2 == 1 ? shown[half] : shown[half - 1] + (shown[half] - shown[half - 1]) / 2;
   // A majority of all that live, this meta server included, not only of those that were heard.

@@ -6,6 +6,7 @@
 namespace arion {
 
 namespace {
+// So many former processes of a server are told from its present one.
 constexpr size_t kFormerIds = 4;
 }  // namespace
 
@@ -18,8 +19,10 @@ bool FailureDetector::IsFormer(const Record& record, const Process& process) {
 
 bool FailureDetector::IsAnother(const Record& record, const Process& process) {
   const Process& known = record.process;
+  // An id is drawn anew for each process, whatever its clock says.
   if (process.id && known.id) return process.id != known.id;
   if (!process.start_time || !known.start_time) return false;
+  // Of one that is dead for a grace nothing is late any more, so any other time is another process.
   return record.alive ? *process.start_time > *known.start_time
                       : *process.start_time != *known.start_time;
 }
@@ -32,6 +35,7 @@ FailureDetector::Verdict FailureDetector::OnBeacon(Endpoint node, Process proces
   if (is_new) record.up_since = now;
   if (restarted) {
     bool was_stable = now - record.up_since >= options_.stable_running;
+    // One long life is enough to begin the count anew.
     record.unstable_restarts = was_stable ? 0 : record.unstable_restarts + 1;
     record.up_since = now;
     // A lease of the former process counts from that beacon, not from the restart.
@@ -39,6 +43,7 @@ FailureDetector::Verdict FailureDetector::OnBeacon(Endpoint node, Process proces
     if (record.process.id) record.former_ids.push_back(*record.process.id);
     if (record.former_ids.size() > kFormerIds) record.former_ids.pop_front();
   }
+  // A server that the store named has no process yet (AssumeAlive): its first beacon brings it.
   if (restarted || !record.process.start_time) record.process = process;
 
   if (options_.max_successive_unstable_restarts > 0 &&

@@ -20,6 +20,7 @@ constexpr char kWayOutOfWaiting[] =
     "meta server, move meta.journal out of meta_data_dir, start it, and recover -s SERVER,... (all "
     "replica servers that are left)";
 
+// Older versions report no version, which counts as 0 and shows nothing.
 bool KnowsLater(const AppInfo& stored, const ReplicaInfo& report) {
   return report.table_version.value_or(0) > stored.version.value_or(0);
 }
@@ -61,6 +62,7 @@ void NoteWentBack(ClusterState& state, const Table& table, Endpoint node, const 
   // Ballots and versions only rise, and each is stored before anybody hears of it. So a server that
   // knows a larger one shows that the state is older than it was.
   const bool has_larger_ballot =
+      // Beyond that it is no ballot that anybody reached, but a damaged number.
       report.ballot > partition.config.ballot && report.ballot <= kBallotMax;
   const bool knows_later = KnowsLater(table.info, report);
   if (!has_larger_ballot && !knows_later) return;

@@ -12,6 +12,8 @@ std::string MiB(uint64_t bytes) {
 }
 
 std::string WhatGoesOn(const StoreRoom& room, const absl::Status& failure) {
+  // Failovers are stored until the reserve is used up, too; from then on service itself is at
+  // stake.
   if (absl::IsResourceExhausted(failure))
     return "; its reserve is used up, and no failover can be stored: where a primary dies, nobody "
            "takes its place";

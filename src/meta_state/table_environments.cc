@@ -17,6 +17,7 @@ EnvironmentJudgement Refuse(ErrorCode error, std::string hint) {
   return {.response = {error, std::move(hint)}};
 }
 
+// All keys are checked before the result counts: a request is carried out whole or not at all.
 EnvironmentJudgement JudgeSet(AppInfo next, const UpdateAppEnvRequest& request) {
   const auto keys = request.keys.value_or(std::vector<std::string>());
   const auto values = request.values.value_or(std::vector<std::string>());
@@ -42,6 +43,7 @@ EnvironmentJudgement JudgeSet(AppInfo next, const UpdateAppEnvRequest& request) 
     }
     next.envs[keys[i]] = values[i];
   }
+  // Counted at the end: keys that are there already add nothing.
   if (next.envs.size() > kEnvironmentsMax) {
     return Refuse(ErrorCode::kInvalidParameters,
                   absl::StrCat("a table has at most ", kEnvironmentsMax, " app_envs"));
@@ -49,6 +51,7 @@ EnvironmentJudgement JudgeSet(AppInfo next, const UpdateAppEnvRequest& request) 
   return {.next = std::move(next)};
 }
 
+// Keys that are not there are no error, so that a repeated request succeeds.
 EnvironmentJudgement Deleted(AppInfo next, const std::vector<std::string>& keys) {
   std::string hint;
   for (const std::string& key : keys) {
@@ -112,6 +115,7 @@ EnvironmentJudgement JudgeStartCompaction(const Table* table,
   if (disabled != table->info.envs.end() && ParseBool(disabled->second).value_or(false))
     return Refuse(ErrorCode::kOperationDisabled,
                   absl::StrCat("the table's app_env ", kEnvCompactDisabled, " is true"));
+  // As text, by the same check that the environment itself gets.
   const std::string level = std::to_string(request.target_level.value_or(-1));
   if (!ParseTargetLevel(level).ok())
     return Refuse(ErrorCode::kInvalidParameters,
@@ -122,6 +126,8 @@ EnvironmentJudgement JudgeStartCompaction(const Table* table,
     return Refuse(ErrorCode::kInvalidParameters, "a negative count or time");
   AppInfo next = table->info;
   next.version = next.version.value_or(0) + 1;
+  // The time also tells this request from an earlier one: replicas compare it with when their last
+  // compaction ended.
   next.envs[kEnvCompactOnce] = std::to_string(trigger);
   next.envs[kEnvCompactOnceLevel] = level;
   next.envs[kEnvCompactOnceBottommost] = request.bottommost.value_or(false) ? "force" : "skip";

@@ -70,6 +70,7 @@ CreateJudgement JudgeCreate(const ClusterState& state, FunctionLevel level,
       options.partition_count > kPartitionCountMax ||
       options.replica_count < limits.min_replica_count ||
       options.replica_count > limits.max_replica_count ||
+      // With fewer servers alive the table could not get all its copies.
       options.replica_count > static_cast<int64_t>(state.AliveCount()) || !envs_ok) {
     return {ErrorCode::kInvalidParameters};
   }
@@ -122,6 +123,7 @@ DropJudgement JudgeDrop(const ClusterState& state, const TableLimits& limits,
   int64_t reserve = request.options.reserve_seconds.value_or(0);
   // A hundred years. What a request says beyond that would overflow the sum.
   constexpr int64_t kReserveSecondsMax = int64_t{100} * 365 * 86400;
+  // Without a time of its own the table is held as long as the settings say.
   if (reserve <= 0) reserve = absl::ToInt64Seconds(limits.hold_dropped);
   AppInfo dropped = table->info;
   dropped.status = AppStatus::kDropped;
@@ -194,6 +196,7 @@ TableJudgement JudgeReplicaCount(const ClusterState& state, FunctionLevel level,
                                  const SetMaxReplicaCountRequest& request) {
   const Table* table = state.FindTableByName(request.app_name);
   if (table == nullptr) return {ErrorCode::kAppNotExist, "there is no such table"};
+  // While partitions differ nobody can say which count holds.
   const bool agree = std::all_of(
       table->partitions.begin(), table->partitions.end(), [&](const Partition& partition) {
         return partition.config.max_replica_count == table->info.max_replica_count;

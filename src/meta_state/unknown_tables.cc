@@ -20,6 +20,7 @@ std::optional<ClusterWarning> UnknownTables(const ClusterState& state) {
   std::map<int32_t, int64_t> replicas;
   std::set<Endpoint> servers;
   for (const auto& [endpoint, node] : state.nodes) {
+    // A dead server's disks may have changed since its report.
     if (!node.alive) continue;
     for (const auto& [app_id, count] : node.unknown_tables) {
       if (state.FindTable(app_id) != nullptr) continue;  // recovered since

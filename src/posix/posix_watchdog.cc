@@ -24,6 +24,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kFramesMax = 48;
+// A thread in a system call that can't be interrupted never answers; the watchdog has others to
+// look after.
 constexpr long kStackWaitNanos = 100'000'000;
 
 // Where a signalled thread leaves its stack. One watchdog asks at a time, one thread after the
@@ -47,6 +49,7 @@ void InstallStackSignal() {
   sem_init(&left_stack.is_there, 0, 0);
   struct sigaction action = {};
   action.sa_handler = LeaveStack;
+  // The thread's own system calls must not fail by the question.
   action.sa_flags = SA_RESTART;
   sigaction(SIGRTMIN + 5, &action, nullptr);
 }
@@ -133,6 +136,7 @@ void PosixWatchdog::Look() {
 void PosixWatchdog::AskLoops() {
   for (size_t i = 0; i < loops_.size(); ++i) {
     const std::shared_ptr<Loop> loop = loops_[i];
+    // A loop that has not answered yet is asked nothing new: the first question's age counts.
     int64_t answered = 0;
     if (!loop->asked_nanos.compare_exchange_strong(answered, NowNanos())) continue;
     asio::post(environment_.loops().context(static_cast<int>(i)), [loop, stats = stats_] {
@@ -165,6 +169,7 @@ void PosixWatchdog::Tell(const std::vector<StuckWork>& stuck) {
   std::set<std::string> where;
   for (const StuckWork& work : stuck) {
     where.insert(work.where);
+    // Once for each time that it is stuck: the log is to show the beginning and the end.
     if (told_.contains(work.where)) continue;
     stats_->stuck.Add();
     LOG(ERROR) << "stuck for " << absl::FormatDuration(work.age) << ": " << work.where << ": "

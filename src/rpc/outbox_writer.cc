@@ -13,12 +13,14 @@
 namespace arion {
 namespace {
 
+// Enough to make one system call of many small answers; the array of them lies on the stack.
 constexpr size_t kPiecesPerWrite = 64;
 
 }  // namespace
 
 size_t OutboxWriter::WriteSome(asio::ip::tcp::socket& socket, std::error_code* error) {
   CHECK(!done()) << "a write of nothing";
+  // A piece that the kernel holds moves into the socket by a call of its own (env/held_bytes.h).
   if (HeldBytes* held = pieces_[first_].held.get(); held != nullptr) {
     const ssize_t moved = held->MoveTo(socket.native_handle());
     if (moved < 0) *error = std::error_code(errno, asio::error::get_system_category());
@@ -29,6 +31,7 @@ size_t OutboxWriter::WriteSome(asio::ip::tcp::socket& socket, std::error_code* e
   std::array<asio::const_buffer, kPiecesPerWrite> buffers;
   size_t count = 0;
   for (size_t i = first_; i < pieces_.size() && count < buffers.size(); ++i) {
+    // It has to go by itself, behind these.
     if (pieces_[i].held != nullptr) break;
     std::string_view bytes = pieces_[i].bytes;
     if (count == 0) bytes.remove_prefix(offset_);

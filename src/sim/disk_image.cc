@@ -22,6 +22,7 @@ void DiskImage::Copy(const SimDisk& disk, const std::vector<std::string>& direct
   std::erase_if(files_, [&](const auto& entry) { return entry.second.half == half; });
   for (const std::string& path : directories) {
     const absl::StatusOr<InodePtr> directory = disk.Find(path);
+    // The first half begins a new image; the second one adds the folders that came meanwhile.
     if (half == Half::kFirst) folders_[path].clear();
     if (directory.ok()) CopyFolder(path, path, **directory, half);
   }

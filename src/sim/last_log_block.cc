@@ -12,6 +12,7 @@
 namespace arion::sim {
 namespace {
 
+// Reads the disk's content directly: a fault that makes calls fail must not hide the block.
 class ContentFile : public ReadableFile {
  public:
   explicit ContentFile(const std::string& content) : content_(content) {}

@@ -100,6 +100,7 @@ void Twist(LearnResponse* answer, SimRandom& random) {
 template <class Message>
 std::optional<std::string> Twisted(std::string_view body, SimRandom& random) {
   absl::StatusOr<Message> message = DecodeWrapped<Message>(body);
+  // Nothing odd can be made of what does not decode.
   if (!message.ok()) return std::nullopt;
   Twist(&*message, random);
   return EncodeWrapped(*message);

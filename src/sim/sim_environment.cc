@@ -35,6 +35,7 @@ class SimStrand : public Strand {
   TimerId PostAfter(absl::Duration delay, Task task) override {
     if (!life_->alive) return kNoTimer;
     SimWorld& world = node_.world();
+    // World time counts nanoseconds in 64 bits: an endless timer must not overflow it.
     delay = std::clamp(delay, absl::ZeroDuration(), absl::Hours(24 * 365));
     return world.Schedule(
         world.now() + node_.ToWorld(delay) + absl::Nanoseconds(1000 + world.random().Below(50000)),
@@ -73,6 +74,8 @@ class SimDiskPool : public DiskPool {
       node_.world().Schedule(at, EventKind::kPool, &node_, life_->number, nullptr,
                              [this, work = std::move(waiting_.front())]() mutable {
                                work();
+                               // What the task holds goes before the next one begins, as on a real
+                               // thread.
                                work = nullptr;
                                --busy_;
                                StartWork();
@@ -182,6 +185,7 @@ Instant SimNode::WhenReached(Instant due, EventKind kind, const Strand* strand) 
 void SimNode::PauseFor(absl::Duration duration) {
   // A shorter pause replaces a longer one: healing ends all of them.
   const Instant until = std::exchange(paused_until_, world_.now() + duration);
+  // Its events wait in the queue for the former end.
   if (paused_until_ < until) world_.WakeEarlier(*this);
   anchor_world_ = std::min(anchor_world_, world_.now());
 }
@@ -196,6 +200,7 @@ void SimNode::StandStillFor(absl::Duration duration) {
 Instant SimNode::Now() const { return NowAt(world_.now()); }
 
 Instant SimNode::NowAt(Instant world) const {
+  // Before the anchor the clock stands still (StandStillFor).
   const int64_t passed = std::max(int64_t{0}, world.nanos() - anchor_world_.nanos());
   if (rate_ == 1.0) return Instant(anchor_local_.nanos() + passed);
   const auto elapsed = static_cast<double>(passed);
@@ -214,6 +219,7 @@ void SimNode::SetClockRate(double rate) {
 }
 
 absl::Duration SimNode::ToWorld(absl::Duration local) const {
+  // Exact where nothing is to be scaled: nanoseconds as doubles lose their last digits.
   if (rate_ == 1.0) return local;
   return absl::Nanoseconds(
       static_cast<int64_t>(static_cast<double>(absl::ToInt64Nanoseconds(local)) / rate_));

@@ -11,6 +11,8 @@
 namespace arion::sim {
 namespace {
 
+// DataLoss, as of a disk that is gone: objects of a dead life must not take it for a passing
+// trouble.
 absl::Status CheckAlive(const SimDisk& disk, const SimLife& life) {
   if (!life.alive || disk.is_dead())
     return absl::DataLossError("simulated: this life of the node has ended");
@@ -29,6 +31,7 @@ class SimReadableFile : public ReadableFile {
   absl::Status ReadAt(uint64_t offset, size_t n, std::string* out) const override {
     RETURN_IF_ERROR(CheckAlive(disk_, *life_));
     out->clear();
+    // Any overlap fails the whole read, as a bad sector does.
     const bool is_bad = offset < inode_->bad_to && inode_->bad_from < offset + n;
     if (is_bad || disk_.TakeReadFailure()) return absl::DataLossError("read: Input/output error");
     if (offset < inode_->content.size()) out->assign(inode_->content, offset, n);
@@ -56,6 +59,7 @@ class SimWritableFile : public WritableFile {
   absl::Status WriteAt(uint64_t offset, std::string_view bytes) override {
     RETURN_IF_ERROR(CheckAlive(disk_, *life_));
     if (bytes.empty()) return absl::OkStatus();
+    // A full disk refuses only what needs new room.
     const bool grows = offset + bytes.size() > inode_->content.size();
     RETURN_IF_ERROR(disk_.TakeCallFailure(grows ? DiskCall::kGrow : DiskCall::kOverwrite, path_));
     return Annotate(disk_.Write(*inode_, offset, bytes, SimDisk::Path::kCached),

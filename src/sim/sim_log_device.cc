@@ -11,6 +11,7 @@
 
 namespace arion::sim {
 
+// As strict as O_DIRECT may be: offset and length in whole pages.
 constexpr size_t kDirectAlignment = 4096;
 
 class SimLogDevice::File : public LogFile {
@@ -134,7 +135,6 @@ void SimLogDevice::Written(const PendingPtr& pending) {
   } else if (pending->request.durability == Durability::kOs) {
     Answer(pending, absl::OkStatus());
     // A file that grew needs its size durable, too: a sync of its own.
-    // A file that grew needs its size durable, too: a sync of its own.
   } else if (pending->request.coverage == Coverage::kGrowing) {
     pending->sync_begun = node_.world().now();
     After(Delay(300, 1500), [this, pending] { SyncOwn(pending); });
@@ -159,6 +159,7 @@ void SimLogDevice::StartFlush() {
   if (to_flush_.empty()) return;
   flushing_ = std::move(to_flush_);
   to_flush_.clear();
+  // What is written from here on the running flush does not cover, although it may end after that.
   flush_before_ = node_.disk().next_sequence();
   flush_begun_ = node_.world().now();
   ++flushes_;
@@ -174,6 +175,7 @@ void SimLogDevice::Flushed() {
     inodes.push_back(static_cast<File&>(*pending->request.file).inode());
   if (node_.disk().TakeSyncFailure()) {
     status = absl::DataLossError("flush of the device: Input/output error");
+    // sim_disk/K3
     for (const InodePtr& inode : inodes) node_.disk().LoseUnsynced(*inode);
     for (const PendingPtr& pending : covered) static_cast<File&>(*pending->request.file).Fail();
   } else {
@@ -213,6 +215,7 @@ absl::Status SimLogDevice::FillWithZeros(LogFile& file, uint64_t from, uint64_t 
   if (!life_->alive) return absl::DataLossError("simulated: this life of the node has ended");
   const InodePtr& inode = static_cast<File&>(file).inode();
   if (from < to) {
+    // Kept for the next fill: files are filled again and again by the same size.
     if (zeros_.size() < to - from) zeros_.resize(to - from, '\0');
     const std::string_view zeros = std::string_view(zeros_).substr(0, to - from);
     File& own = static_cast<File&>(file);

@@ -222,12 +222,14 @@ SimTransport::SimTransport(SimNetwork& network, SimNode& node, Endpoint local)
   // Two lives at one address would be a mistake of the cluster's, not a fault to play.
   CHECK(network.Find(local) == nullptr) << local << " is taken";
   network.ports_[local] = port_;
+  // Somebody is here again, so calls do not end as those to the dead node.
   network.gone_.erase(local);
 }
 
 SimTransport::~SimTransport() {
   port_->closed = true;
   port_->handler = nullptr;
+  // Destroyed at the end of this function, when the port is closed and out of the network.
   auto calls = std::move(port_->calls);  // callbacks may own the objects that hold us
   auto it = network_.ports_.find(port_->local);
   if (it != network_.ports_.end() && it->second == port_) network_.ports_.erase(it);
@@ -263,6 +265,7 @@ void SimNetwork::Echo(Endpoint from, Endpoint to, const OutboundRequest& request
     // An event of the world, not of the sender, which may be gone by then.
     world_.After(late, EventKind::kMessage, [this, from, to, sent] {
       const PortPtr target = Find(to);
+      // No copies any more: the trouble is over.
       if (target == nullptr || echoes.copies == 0) return;
       Arrive(target, Delay(), [sent, from, at = std::weak_ptr(target)] {
         const PortPtr target = at.lock();
@@ -303,6 +306,7 @@ void SimNetwork::Answer(const Asked& asked, ErrorCode error, std::string body) {
     server->network.on_answer(server->local, request, error, body);
   }
   const PortPtr caller = asked.caller.lock();
+  // Who died meanwhile neither says nor hears anything.
   if (server == nullptr || !server->open() || caller == nullptr || !caller->open()) return;
   SimNetwork& network = server->network;
   if (error == ErrorCode::kOk && network.odd_percent > 0 &&
@@ -322,6 +326,7 @@ uint64_t SimTransport::Begin(Endpoint to, const OutboundRequest& request, Strand
   call.to = to;
   call.reply_on = std::move(reply_on);
   call.done = std::move(done);
+  // The listener hears what the caller is told, at the same moment and before it.
   if (request.name == network_.told.request)
     call.done = [&told = network_.told, caller = port_->local, sent = now,
                  done = std::move(call.done)](RpcResult result) mutable {

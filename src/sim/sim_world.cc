@@ -9,6 +9,7 @@
 namespace arion::sim {
 namespace {
 
+// The unit in which events come near: those of one stretch are put in order together.
 constexpr int kStretchBits = 24;  // of nanoseconds: 17 ms
 
 }  // namespace
@@ -22,12 +23,14 @@ SimWorld::~SimWorld() {
   for (auto& event : slots_) event.task = nullptr;
 }
 
+// Each value changes all that follow, so that two runs which differ once stay apart.
 void SimWorld::FoldIntoTrace(uint64_t value) {
   trace_hash_ = (trace_hash_ ^ value) * 0x9fb21c651e98df25u;
   trace_hash_ ^= trace_hash_ >> 29;
 }
 
 SimNode& SimWorld::AddNode(std::string name) {
+  // Numbered from 1: 0 is the world's own.
   nodes_.push_back(
       std::make_unique<SimNode>(*this, static_cast<uint32_t>(nodes_.size() + 1), std::move(name)));
   return *nodes_.back();
@@ -110,6 +113,7 @@ void SimWorld::Enqueue(const Entry& entry) {
 int64_t SimWorld::NextStretch() {
   if (ring_entries_ == 0) return far_.begin()->first;
   int64_t next = near_stretch_ + 1;
+  // Ends within one round, since the ring holds something.
   while (RingAt(next).empty()) ++next;
   return far_.empty() ? next : std::min(next, far_.begin()->first);
 }
@@ -148,6 +152,7 @@ void SimWorld::Free(uint32_t slot) {
 }
 
 absl::Duration SimWorld::LeftOf(const Event& event, Instant now) {
+  // The way through two clock rates may lose a part of a microsecond.
   constexpr absl::Duration kRounding = absl::Microseconds(1);
   if (event.kind != EventKind::kTimer || event.node == nullptr || !event.node->has_stood_still())
     return absl::ZeroDuration();
@@ -176,6 +181,7 @@ bool SimWorld::RunOne() {
       continue;
     }
     event.is_paused = false;
+    // Its node's clock stood still: what was left of the timer then is still left.
     if (const absl::Duration left = LeftOf(event, Instant(entry.at)); left > absl::ZeroDuration()) {
       Enqueue(Instant(entry.at) + left, entry.slot);
       continue;
@@ -217,6 +223,7 @@ bool SimWorld::RunUntil(absl::FunctionRef<bool()> done, absl::Duration limit) {
   // Without running anything: the condition may hold already.
   if (done()) return true;
   bool late = false;
+  // The limit is an event, so that time reaches it also where nothing else happens.
   TimerId mark =
       Schedule(now_ + limit, EventKind::kCheck, nullptr, 0, nullptr, [&late] { late = true; });
   while (!late) {

@@ -25,6 +25,7 @@ void NetworkFaults::Begin() {
   network_.weather = UsualWeather();
   network_.odd_percent = settings_.run.faults.odd_percent;
   if (settings_.run.reports == SimClusterOptions::Reports::kLateAgain)
+    // Copies of a report come when its sender may have died and come back meanwhile.
     network_.echoes = {
         .request = kRpcConfigSync, .copies = 3, .late_max = 5 * settings_.meta.grace};
 }

@@ -28,6 +28,7 @@ OldMetaServer::OldMetaServer(Environment& env, Transport& transport, MetaStore& 
 absl::Status OldMetaServer::Start() {
   ASSIGN_OR_RETURN(const auto entries, store_.Load());
   ASSIGN_OR_RETURN(ClusterState stored, ClusterState::Load(entries));
+  // Without tables there was nobody whom an earlier life knew (OnUpdate).
   is_first_life_ = stored.tables.empty();
   for (auto& [id, from] : stored.tables) {
     OldTable& table = state_.tables[id];
@@ -43,6 +44,7 @@ absl::Status OldMetaServer::Start() {
       std::vector<Endpoint> members = mine.config.secondaries;
       if (mine.config.primary.IsValid()) members.push_back(mine.config.primary);
       for (Endpoint node : members) {
+        // Members count as alive for a grace, so that a start of the meta server moves nothing.
         state_.nodes[node].is_alive = true;
         last_beacons_[node] = Now();
       }
@@ -217,6 +219,7 @@ void OldMetaServer::WatchLearners(Endpoint node) {
         head.was_learner_seen = true;
       else if (head.was_learner_seen &&
                (status == PartitionStatus::kInactive || status == PartitionStatus::kError))
+        // The learner was seen and has failed: another server may be asked.
         partition.proposals.clear();
     }
   }
@@ -341,6 +344,7 @@ void OldMetaServer::OnWritten(PartitionId pid) {
 
 void OldMetaServer::Commit(std::vector<MetaStore::Change> batch, std::function<void()> done) {
   const auto again = [this, batch, done] { Commit(batch, done); };
+  // Not given up: who waits for it is answered once the level rises.
   if (Level() <= FunctionLevel::kBlind) {
     strand_->PostAfter(kWriteAgain, again);
     return;

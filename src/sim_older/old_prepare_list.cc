@@ -14,6 +14,7 @@ OldPrepareList::Entry* OldPrepareList::Find(Decree decree) {
 
 OldPrepareList::Fault OldPrepareList::Put(Entry entry) {
   const Decree decree = entry.mutation->decree;
+  // Only what is committed may make room: the rest is still needed.
   while (!entries_.empty() && decree - min() >= span_max_ && min() < committed_)
     entries_.erase(entries_.begin());
   if (!entries_.empty() && decree - min() >= span_max_)
@@ -29,6 +30,7 @@ OldPrepareList::Fault OldPrepareList::Put(Entry entry) {
   return std::nullopt;
 }
 
+// Ballots of committed mutations never fall.
 bool OldPrepareList::MayCommit(const Entry* entry) const {
   return entry != nullptr && entry->is_logged && entry->mutation->ballot >= committed_ballot_;
 }
@@ -69,6 +71,7 @@ void OldPrepareList::CommitReady(Apply apply) {
 }
 
 void OldPrepareList::Truncate(Decree decree) {
+  // What is behind stays, as prepared and not committed.
   entries_.erase(entries_.begin(), entries_.upper_bound(decree));
   committed_ = decree;
 }

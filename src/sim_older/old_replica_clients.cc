@@ -1,4 +1,5 @@
-// Clients' reads and writes. SPDX-License-Identifier: Apache-2.0
+// Clients' reads and writes.
+// SPDX-License-Identifier: Apache-2.0
 #include <utility>
 
 #include "base/raw_key.h"
@@ -34,6 +35,7 @@ void OldReplica::Write(WriteCode code, InboundRequest request) {
   Draft& draft = queue_.back();
   draft.bytes += request.body.size();
   draft.updates.push_back({.code = code, .serialization = 1, .data = std::move(request.body)});
+  // One for each update, in the same order: each client gets its own update's answer.
   draft.clients.push_back({.code = code, .responder = std::move(request.responder)});
   if (draft.bytes >= kMutationBytesMax) draft.is_open = false;
   StartQueued();
@@ -112,6 +114,7 @@ void OldReplica::ReadSeveral(InboundRequest& request) {
       EncodedRows rows;
       const auto answer = MultiGet(*view, *get, Terms(), ReadTier::kAll, &rows, &place);
       if (!answer.ok()) return refuse();
+      // It is not through yet; `place` says where it goes on.
       if (!answer->has_value()) continue;
       return request.responder.Reply(ErrorCode::kOk, std::move(rows).Finish(**answer));
     }

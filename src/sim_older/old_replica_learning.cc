@@ -41,11 +41,13 @@ void OldReplica::OnLearn(const LearnRequest& request, Responder responder) {
     return refuse(role_ == kInactive && is_transient_ ? ErrorCode::kInactiveState
                                                       : ErrorCode::kInvalidState);
   const auto it = sessions_.find(request.learner);
+  // It was not invited in this term: the answer calls it inactive.
   if (it == sessions_.end()) {
     response.config.status = kInactive;
     return refuse(ErrorCode::kObjectNotFound);
   }
   Session& session = it->second;
+  // A former session's question. The answer names the present one.
   if (session.signature != request.signature) {
     response.config = ConfigFor(kPotentialSecondary, session.signature);
     return refuse(ErrorCode::kWrongChecksum);
@@ -58,6 +60,8 @@ void OldReplica::OnLearn(const LearnRequest& request, Responder responder) {
   response.last_committed_decree = list_.committed();
   response.prepare_start_decree = kInvalidDecree;
   response.learnee = host_.self();
+  // The list reaches back far enough: what is committed comes with the answer, the rest as
+  // prepares.
   if (start > list_.min() || (start == list_.min() && !list_.IsEmpty()))
     return TakeCache(session, start, &response, std::move(responder));
   // The learner is too far behind for prepares; they begin when the list reaches it.
@@ -98,6 +102,7 @@ void OldReplica::TakeCheckpoint(Session& session, LearnResponse* response) {
 
 void OldReplica::TakeCache(Session& session, Decree start, LearnResponse* response,
                            Responder responder) {
+  // A repeated question gets the same beginning: prepares have been sent since.
   const bool is_first = session.prepare_start == kInvalidDecree;
   if (is_first) session.prepare_start = list_.committed() + 1;
   response->type = LearnType::kCache;
@@ -132,6 +137,7 @@ void OldReplica::OnLearnCompletion(const GroupCheckResponse& report, Responder r
 // ---- the learner: a session ----
 
 void OldReplica::Learn(int64_t signature) {
+  // One round at a time; an invitation meanwhile changes nothing.
   if (role_ != kPotentialSecondary || signature == 0 || is_round_running_) return;
   // A message of an earlier session.
   if (signature < signature_) return;
@@ -157,6 +163,7 @@ void OldReplica::Learn(int64_t signature) {
 }
 
 void OldReplica::EndLearning() {
+  // What is under way compares the round, and then comes to nothing.
   ++round_;
   phase_ = LearnerStatus::kInvalid;
   signature_ = 0;
@@ -219,6 +226,7 @@ void OldReplica::OnLearnAnswer(const RpcResult& result) {
     *response = *std::move(decoded);
   else
     return Abort("replica/README.md A2", View(decoded.status().message()));
+  // The primary cannot answer yet, but will: the round is begun again after a pause.
   if (response->err == ErrorCode::kInactiveState || response->err == ErrorCode::kInconsistentState)
     return After(kRoundRetryDelay, [round = round_](OldReplica& r) {
       if (r.round_ == round) r.EndRound();
@@ -384,6 +392,7 @@ void OldReplica::InstallCheckpoint(const LearnResponse& response) {
 
 void OldReplica::ApplyLearned(const MutationPtr& mutation) {
   Entry entry{.mutation = mutation, .is_logged = true};
+  // A piece may begin with what is applied already.
   if (mutation->decree == applied_ + 1) ApplyNow(entry);
 }
 

@@ -234,6 +234,7 @@ void OldServer::Remove(PartitionId pid) {
 void OldServer::Close(PartitionId pid) {
   const auto it = replicas_.find(pid);
   it->second->Close();
+  // Config syncs go on naming it, as long as it lies on the disk.
   closed_[pid] = it->second->Info();
   replicas_.erase(it);
 }
@@ -246,6 +247,7 @@ void OldServer::Handle(InboundRequest request) {
   request.responder.Reply(ErrorCode::kHandlerNotFound);
 }
 
+// A header with a partition is a client's. Servers speak without one (replica/OLDER.md 2).
 bool OldServer::HandleData(InboundRequest& request) {
   const PartitionId pid = request.header.pid;
   if (pid.app_id <= 0) return false;
@@ -254,6 +256,7 @@ bool OldServer::HandleData(InboundRequest& request) {
   if (!is_data)
     host_.violate(absl::StrCat("replica/OLDER.md 2: ", request.header.name, " with a partition"));
   OldReplica* replica = Find(pid);
+  // It wants no answer.
   if (request.header.name == kRpcClearScanner) return true;
   if (replica == nullptr) {
     request.responder.Reply(ErrorCode::kObjectNotFound);

@@ -60,6 +60,7 @@ absl::StatusOr<SurveyedFile> SurveyLogFile(FileSystem& files, const std::string&
     }
     RETURN_IF_ERROR(on_block(block));
   }
+  // The reader stands behind the last whole block, also where what follows is damaged.
   survey.content_bytes = reader.position();
   CHECK_LE(survey.content_bytes, survey.size);
   CHECK_EQ(survey.header.has_value(), survey.blocks > 0) << "a first block without a header";
@@ -125,6 +126,7 @@ class OldRule {
   void CheckNames(const LogFolderNames& names) {
     for (const auto& refused : names.refused)
       End(Verdict::kRefused, refused.file_name, refused.why);
+    // Sorted by index, so that equal ones are neighbours. Which of the two counts nobody can say.
     for (size_t i = 1; i < names.logs.size(); ++i)
       if (names.logs[i].name.index == names.logs[i - 1].name.index)
         End(Verdict::kHole, names.logs[i].file_name,
@@ -145,6 +147,7 @@ class OldRule {
     if (result_.verdict != Verdict::kOk) return;
     last_ = log;
     result_.mutations += survey.mutations;
+    // Where the next file must start (CheckJoint).
     result_.end_offset = survey.content_end_offset();
     result_.has_torn_tail = survey.end != LogEnd::kEof;
     for (const auto& [pid, partition] : survey.partitions) result_.partitions[pid].Add(partition);
