@@ -102,6 +102,7 @@ constexpr std::array<std::string_view, kErrorCodeCount> kNames = {
 
 std::string_view ErrorCodeName(ErrorCode code) {
   const auto i = static_cast<size_t>(code);
+  // A number may come from another version's list: it is then called unknown.
   return i < kNames.size() ? kNames[i] : kNames[1];
 }
 
@@ -114,6 +115,7 @@ ErrorCode ErrorCodeFromName(std::string_view name) {
 
 ErrorCode SafeForThriftClients(ErrorCode code) {
   switch (code) {
+    // The nearest name that those clients know: the disk of the server is to blame.
     case ErrorCode::kDiskIoError:
       return ErrorCode::kDiskInsufficient;
     // Names that the Thrift clients' lists lack.
@@ -124,6 +126,7 @@ ErrorCode SafeForThriftClients(ErrorCode code) {
     case ErrorCode::kMockInternal:
       return ErrorCode::kUnknown;
     default:
+      // Their lists end there.
       return code > ErrorCode::kDiskInsufficient ? ErrorCode::kUnknown : code;
   }
 }

@@ -11,6 +11,7 @@ std::string PartitionId::ToString() const {
 
 std::ostream& operator<<(std::ostream& out, PartitionId pid) { return out << pid.ToString(); }
 
+// The lowest two bits are the type: none, IPv4, or one that has no place here.
 std::optional<Endpoint> Endpoint::FromPacked(uint64_t packed) {
   switch (packed & 3) {
     case 0:
@@ -31,6 +32,7 @@ std::optional<Endpoint> Endpoint::Parse(std::string_view text) {
   if (host == "localhost") host = "127.0.0.1";
 
   uint32_t port = 0;
+  // from_chars takes neither blanks nor a sign, so nothing else may stand around the number.
   auto [end, error] = std::from_chars(port_text.data(), port_text.data() + port_text.size(), port);
   if (error != std::errc() || end != port_text.data() + port_text.size() || port == 0 ||
       port > 65535)

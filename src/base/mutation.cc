@@ -51,6 +51,7 @@ void StoreMutation(const Mutation& mutation, int64_t log_offset, char* to) {
     to += bytes.size();
   };
   // The order of fields is the format's (base/mutation.h). All descriptors precede all data.
+  // The format's version.
   put(int64_t{0});
   put(mutation.pid.app_id);
   put(mutation.pid.index);
@@ -72,6 +73,7 @@ void StoreMutation(const Mutation& mutation, int64_t log_offset, char* to) {
 
 void AppendMutation(const Mutation& mutation, int64_t log_offset, std::string* out) {
   const size_t before = out->size();
+  // Once, at its final size: a mutation may hold megabytes.
   out->resize(before + EncodedSize(mutation));
   StoreMutation(mutation, log_offset, out->data() + before);
 }

@@ -23,6 +23,7 @@ class Environments {
   std::optional<int64_t> Number(const char* key, int64_t most) const {
     const auto it = envs_.find(key);
     if (it == envs_.end()) return std::nullopt;
+    // Nothing here may be negative.
     const absl::StatusOr<int64_t> value = ParseWithin(it->second, 0, most);
     return value.ok() ? std::optional(*value) : std::nullopt;
   }

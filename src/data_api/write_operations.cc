@@ -21,6 +21,7 @@ bool IsCheckType(int32_t type) {
          type <= static_cast<int32_t>(CheckType::kIntGreater);
 }
 
+// What can be refused by the form alone, before the write waits for anything.
 bool HasForm(const UpdateRequest& r) { return IsRawKey(r.key); }
 bool HasForm(const Blob& raw_key) { return IsRawKey(raw_key); }
 bool HasForm(const MultiPutRequest& r) { return IsHashKey(r.hash_key) && !r.kvs.empty(); }

@@ -17,6 +17,7 @@ void WriteOrder::Enter(uint64_t hash, Token token, Kind kind) {
 void WriteOrder::Promote(uint64_t hash, Key& key) {
   while (!key.waiting.empty() && !key.is_deciding) {
     const Waiting next = key.waiting.front();
+    // write_order/Q2: it must see what every earlier write left.
     if (next.kind == Kind::kDecided && key.begun > 0) return;
     key.waiting.pop_front();
     ++key.begun;
@@ -50,7 +51,7 @@ void WriteOrder::Leave(uint64_t hash) {
 std::vector<WriteOrder::Token> WriteOrder::DropWaiting() {
   std::vector<Token> dropped;
   // Nothing waits where nothing has begun, so no key is left without writes here.
-  for (auto& [hash, key] : keys_) {  // nothing waits where nothing has begun: none is left empty
+  for (auto& [hash, key] : keys_) {
     for (const Waiting& waiting : key.waiting) dropped.push_back(waiting.token);
     key.waiting.clear();
   }

@@ -34,6 +34,7 @@ LearnState MakeLogShipment(Decree first, Decree committed, LogPiece piece,
                            absl::Span<const MutationPtr> mutations) {
   CHECK_GE(first, Decree(1));
   CHECK_GE(committed, Decree(0));
+  // A piece that is cut proves only what its own mutations say to be committed.
   Decree proven = piece == LogPiece::kReachesEnd ? committed : Decree(0);
   for (const MutationPtr& m : mutations)
     proven = std::max(proven, std::min(m->last_committed, committed));
@@ -41,6 +42,7 @@ LearnState MakeLogShipment(Decree first, Decree committed, LogPiece piece,
   state.learn_start_decree = first;
   state.to_decree_included = first - 1;
   for (const MutationPtr& m : NewestVersions(mutations, first, proven)) {
+    // Without its place in this log, which says nothing to the learner.
     AppendMutation(*m, -1, &state.meta.bytes);
     CHECK_EQ(m->decree, state.to_decree_included + 1) << "a hole";
     state.to_decree_included = m->decree;

@@ -265,6 +265,7 @@ class MemoryEngine : public Engine {
 
   absl::StatusOr<Decree> Checkpoint() override {
     ASSIGN_OR_RETURN(Flushed flushed, FlushUpTo());
+    // Nothing was applied since the newest one.
     if (directory_.newest() == flushed.decree) return flushed.decree;
     ASSIGN_OR_RETURN(std::string path, directory_.MakeRoomForCheckpoint());
     RETURN_IF_ERROR(files_.CreateDirectories(path));

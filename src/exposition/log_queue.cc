@@ -60,8 +60,8 @@ void LogQueue::Run() {
     }
     is_idle_ = true;
     changed_.NotifyAll();
-    // A message about the loss would be lost as well.
-    if (!flows) continue;  // what was said of it would be dropped, and so on for ever
+    // A message about the loss would be lost as well, be counted, and so on for ever.
+    if (!flows) continue;
     // Lines that were dropped since the last message.
     // Both readings are the same: Push counts under the lock, which is held, and Run on this
     // thread.

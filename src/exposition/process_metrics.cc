@@ -56,7 +56,7 @@ std::optional<double> EntriesIn(const char* path) {
 
 double OpenFiles() {
   // The listing has a descriptor of its own.
-  if (const auto entries = EntriesIn("/proc/self/fd")) return *entries - 1;  // the listing's own
+  if (const auto entries = EntriesIn("/proc/self/fd")) return *entries - 1;
   // With no descriptor left for the listing, all of them are open.
   return errno == EMFILE ? OpenFilesMax() : 0;
 }

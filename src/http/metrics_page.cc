@@ -15,6 +15,7 @@ Page MetricsPage(const MetricRegistry& registry, ServerIdentity identity, const 
   auto json = std::make_shared<MetricsJson>(std::move(identity));
   return [&registry, &clock, json,
           before_reading = std::move(before_reading)](const HttpRequest& request) -> HttpResponse {
+    // Before anything is read, so that all families see what it fetched.
     if (before_reading) before_reading();
     const std::string_view accept = request.Header("accept");
     // Whoever sends no Accept header is taken for one of Pegasus' tools.

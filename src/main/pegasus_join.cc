@@ -14,6 +14,7 @@ namespace arion {
 namespace {
 
 constexpr size_t kNamedMax = 5;
+// Often enough to be seen, seldom enough not to fill the log of a long migration.
 constexpr int kMinutesBetweenLines = 10;
 
 std::string Named(const std::vector<Endpoint>& servers) {
@@ -70,10 +71,13 @@ std::optional<ClusterWarning> OlderServersNotice(const OlderServers& older,
   if (!older.are_let_in()) return std::nullopt;
   std::vector<Endpoint> alive;
   for (const ServerOverview& server : overview.servers)
+    // Only those that serve now: a dead one has left, or comes back as another version.
     if (server.is_alive && server.is_older) alive.push_back(server.address);
   ClusterWarning notice{.kind = "older_servers_let_in",
                         .count = static_cast<int64_t>(alive.size()),
                         .what = "meta server",
+                        // A notice changes no grade of the cluster's health: letting older servers
+                        // in is intended.
                         .is_notice = true};
   notice.problem = absl::StrCat(
       "lets in servers that name no cluster (join_pegasus_cluster = ", cluster_name, "): ",

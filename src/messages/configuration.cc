@@ -16,6 +16,7 @@ PartitionStatus PartitionConfiguration::RoleOf(Endpoint node) const {
   return IsSecondary(node) ? PartitionStatus::kSecondary : PartitionStatus::kInactive;
 }
 
+// Words of our logs and metrics, not of the wire.
 std::string_view PartitionStatusName(PartitionStatus status) {
   switch (status) {
     case PartitionStatus::kInvalid:
@@ -36,6 +37,7 @@ std::string_view PartitionStatusName(PartitionStatus status) {
   return "unknown";
 }
 
+// As older versions write them.
 std::string_view AppStatusName(AppStatus status) {
   switch (status) {
     case AppStatus::kInvalid:

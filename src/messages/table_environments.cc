@@ -16,6 +16,7 @@ namespace {
 constexpr int64_t kSlowQueryMsMin = 20;
 // An hour: no client waits longer.
 constexpr int64_t kDelayMsMax = 3600 * 1000;
+// Far beyond any date, so that sums with it do not overflow.
 constexpr int64_t kUnixSecondsMax = int64_t{1} << 40;
 constexpr size_t kTimesOfDayMax = 24;
 constexpr int64_t kLevelMax = 100;  // the engine takes its last for a higher one
@@ -53,6 +54,7 @@ struct ActingKey {
   std::string_view example;
   absl::Status (*check)(std::string_view value);
 };
+// In no order: ActingTableEnvironments sorts them.
 const std::array kActing = {
     ActingKey{kEnvBusinessInfo, "text",
               [](std::string_view value) {
@@ -137,6 +139,7 @@ absl::StatusOr<ThrottleRule> ParseThrottleRule(std::string_view text) {
 
 absl::StatusOr<uint64_t> ParseReadBytesLimit(std::string_view text) {
   if (const std::optional<uint64_t> units = ParseUnits(text)) return *units;
+  // The form of the other throttles is taken too; of that only the refusal counts.
   const absl::StatusOr<ThrottleRule> rule = ParseThrottleRule(text);
   if (!rule.ok()) return Expected(absl::StrCat("<number>[K|M], or ", kThrottleForm));
   // A limit of 0 would refuse every read, and looks like "no limit" to whoever writes it.
@@ -213,6 +216,7 @@ absl::Status CheckTableEnvironment(std::string_view key, std::string_view value)
   for (const ActingKey& acting : kActing)
     if (acting.key == key) return acting.check(value);
   if (std::find(std::begin(kNotActedUpon), std::end(kNotActedUpon), key) != std::end(kNotActedUpon))
+    // Refused instead of stored: who sets it would believe that it acts.
     return absl::UnimplementedError("Arion does not act on it, so it can't be set");
   return absl::NotFoundError("nobody knows it");
 }

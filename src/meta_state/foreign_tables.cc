@@ -18,6 +18,7 @@ bool IsAnother(const AppInfo& ours, const AppInfo& its) {
 std::string WhyForeign(const ClusterState& state, const std::vector<AppInfo>& its_tables) {
   for (const AppInfo& its : its_tables) {
     const Table* table = state.FindTable(its.app_id);
+    // One table that is another's is enough: a server is of one cluster.
     if (table == nullptr || !IsAnother(table->info, its)) continue;
     return absl::StrCat("its table ", its.app_id, " is \"", its.app_name, "\", made at ",
                         its.create_second, ", here it is \"", table->info.app_name, "\", made at ",

@@ -32,6 +32,7 @@ void CheckPromises(const ReplicaState& s, LearnerStatus phase) {
     CHECK(append.mutation != nullptr);
     CHECK_LT(append.sequence, s.next_sequence) << "a sequence that nobody waits for";
   }
+  // A refusal promises nothing, as above.
   for (const ClientReply& reply : s.effects.client_replies) {
     if (reply.err != ErrorCode::kOk) continue;
     CHECK(s.role != PartitionStatus::kError)
@@ -40,6 +41,7 @@ void CheckPromises(const ReplicaState& s, LearnerStatus phase) {
         << "replica_core/P2: a client was told before it was applied";
   }
   for (const Envelope& envelope : s.effects.send) {
+    // Both ballots: a mutation of a former term is prepared again as one of this term.
     if (const auto* prepare = std::get_if<SendPrepare>(&envelope)) {
       CHECK_EQ(prepare->request.config.ballot, s.ballot)
           << "replica_core/P4: prepared under another ballot";
@@ -52,6 +54,7 @@ void CheckPromises(const ReplicaState& s, LearnerStatus phase) {
       CHECK_LE(check->request.committed(), s.list.last_committed())
           << "replica_core/P3: told what is not committed";
     } else if (const auto* wish = std::get_if<SendConfigurationUpdate>(&envelope)) {
+      // A wish is for the configuration that would follow this one.
       CHECK_EQ(wish->request.config.ballot, s.ballot + 1)
           << "replica_core/P4: a wish for another ballot";
     } else if (const auto* invitation = std::get_if<SendAddLearner>(&envelope)) {

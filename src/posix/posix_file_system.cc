@@ -37,6 +37,7 @@ std::string WhichLimit(int error) {
 std::string WhoIsRefused(std::string_view path) {
   struct stat s;
   std::string seen(path);
+  // The path itself may not exist, or not be seen: the nearest directory that is says more.
   while (::stat(seen.c_str(), &s) != 0) {
     std::string above = ParentDirectory(seen);
     if (above == seen || above.empty()) return "";
@@ -125,6 +126,7 @@ int CloseWith(DescriptorReserve* reserve, int fd) {
 class PosixReadableFile : public ReadableFile {
  public:
   PosixReadableFile(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
+  // Nothing that was read can be lost by a close, so its error says nothing.
   ~PosixReadableFile() override { ::close(fd_); }
 
   absl::StatusOr<uint64_t> Size() const override {
@@ -324,6 +326,7 @@ absl::StatusOr<std::vector<std::string>> PosixFileSystem::List(const std::string
   ::closedir(dir);
   if (reserve_ != nullptr && !reserve_->is_whole()) reserve_->Refill();
   if (error != 0) return PosixError(error, "list", directory);
+  // The kernel's order differs from disk to disk; callers count on one.
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -394,6 +397,7 @@ absl::StatusOr<FileSystem::Space> PosixFileSystem::SpaceOf(const std::string& pa
   struct statvfs s;
   if (::statvfs(path.c_str(), &s) != 0) return PosixError(errno, "statvfs", path);
   return Space{.total_bytes = static_cast<uint64_t>(s.f_blocks) * s.f_frsize,
+               // What an ordinary user may still take: some of what is free is kept for root.
                .available_bytes = static_cast<uint64_t>(s.f_bavail) * s.f_frsize};
 }
 

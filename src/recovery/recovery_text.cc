@@ -35,6 +35,7 @@ std::string Why(const RecoveryReport::Replica& replica) {
         Seconds(replica.in_checkpoint), ", log ", Megabytes(static_cast<double>(replica.bytes)));
   std::string why =
       absl::StrCat(Text(RecoveryStepName(replica.step)), " for ", Seconds(replica.step_for));
+  // Only a replay knows how much there is to do.
   if (replica.step == RecoveryStep::kReplay)
     absl::StrAppend(&why, ", ", Megabytes(static_cast<double>(replica.bytes_done)), " of ",
                     Megabytes(static_cast<double>(replica.bytes)));
@@ -128,6 +129,7 @@ std::string_view RecoveryStepName(RecoveryStep step) {
 
 std::string RecoveryLine(const RecoveryReport& report) {
   std::string line = absl::StrCat("recovery: ", Text(RecoveryPhaseName(report.phase)));
+  // Its numbers mean nothing yet.
   if (report.phase == Phase::kNotStarted) return line;
   absl::StrAppend(&line, ", ", Counts(report.all), ", ", Seconds(report.elapsed), ", ",
                   Megabytes(report.bytes_per_second), "/s");
@@ -193,6 +195,7 @@ std::string RecoveryJson(const RecoveryReport& report) {
   json.Key("bytes_per_second");
   json.Double(report.bytes_per_second);
   json.Key("remaining_seconds");
+  // null: not known.
   if (report.remaining)
     json.Double(absl::ToDoubleSeconds(*report.remaining));
   else

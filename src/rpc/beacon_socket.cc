@@ -32,6 +32,7 @@ void BeaconSocket::Stop() {
 
 void BeaconSocket::Handle(std::string_view datagram) {
   std::shared_ptr<ConnectionHost> host = host_.lock();
+  // A parser for each datagram: what is broken in one says nothing of the next.
   FrameParser parser(FrameParser::Expect::kRdsn);
   parser.Feed(datagram);
   Frame frame;
@@ -59,6 +60,7 @@ void BeaconSocket::Handle(std::string_view datagram) {
   request.body = std::exchange(frame.body, {});
   request.responder = Responder([self = shared_from_this(), frame = std::move(frame)](
                                     ErrorCode error, std::string body) mutable {
+    // The answer may come on any thread, and the socket is its loop's.
     asio::post(self->context_, [self, frame = std::move(frame), error, body = std::move(body)] {
       self->Answer(frame, error, body);
     });

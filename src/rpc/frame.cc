@@ -23,6 +23,7 @@ constexpr uint8_t kCall = 1;
 constexpr uint8_t kReply = 2;
 constexpr uint8_t kOneWay = 4;
 constexpr size_t kNameFieldBytes = 48;
+// Longer than any name of an error: a length beyond it is damage.
 constexpr size_t kErrorNameBytesMax = 128;
 constexpr size_t kKeptBytes = 256 << 10;   // of a buffer between frames
 constexpr size_t kRestingBytes = 4 << 10;  // of one that rests, beside twice what lies in it
@@ -110,6 +111,7 @@ bool HeaderCrcMatches(std::string_view header) {
   return crc == Crc32c(header.substr(kHeaderCrcAt + 4), actual);
 }
 
+// No name has such a byte: what is read is no message.
 bool IsUnknownNameCharacter(char c) { return c < 0x20 || c > 0x7e; }
 
 // Thrift's message begin. False: undecodable.
@@ -203,6 +205,7 @@ std::string FrameParser::TakeBuffered() {
 }
 
 FrameParser::Result FrameParser::Broken(std::string why) {
+  // The rest of the stream means nothing without a frame's beginning, so its bytes go at once.
   error_ = std::move(why);
   begin_ = end_ = 0;
   buffer_ = {};
@@ -248,6 +251,7 @@ FrameParser::Result FrameParser::Next(Frame* frame) {
 
 FrameParser::Result FrameParser::NextThriftRequest(Frame* frame) {
   std::string_view bytes = Buffered();
+  // The shorter of the two headers: the version stands in both.
   if (bytes.size() < kThriftV1HeaderBytes) return Result::kNeedMore;
   if (bytes.substr(0, 4) != kThriftMagic) return Broken("no THFT where a frame should begin");
   const char* head = bytes.data();
@@ -310,6 +314,7 @@ FrameParser::Result FrameParser::NextThriftReply(Frame* frame) {
   std::string_view bytes = Buffered();
   if (bytes.size() < 4) return Result::kNeedMore;
   auto total = LoadBig<uint32_t>(bytes.data());
+  // The length counts its own field.
   if (total < 4) return Broken("a reply shorter than its length field");
   if (Result r = CheckLength(total); r != Result::kFrame) return r;
   ByteReader in(bytes.substr(4, total - 4));

@@ -69,6 +69,7 @@ std::string ProcessWithSocket(const std::string& inode) {
 
 std::string DescribePortHolder(uint16_t port) {
   std::vector<Holder> holders = SocketsOn(port);
+  // The first whose process can be told: the others' descriptors may not be read.
   for (const Holder& holder : holders) {
     std::string process = ProcessWithSocket(holder.inode);
     if (process.empty()) continue;
