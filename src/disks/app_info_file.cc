@@ -10,6 +10,7 @@
 namespace arion {
 namespace {
 
+// The magic number in front of the JSON.
 constexpr std::string_view kWrapper{"\x08\x00\x00\xDE\xAD\xBE\xEF\x00", 8};
 constexpr char kAllowIngestBehind[] = "rocksdb.allow_ingest_behind";
 
@@ -68,6 +69,7 @@ class FieldReader {
       const auto value = field->value.FindMember(type);
       if (value != field->value.MemberEnd()) return &value->value;
     }
+    // It is there, of another type: that is damage, not absence.
     Fail(absl::StrCat("field ", id, " is no ", type));
     return nullptr;
   }
@@ -80,6 +82,7 @@ class FieldReader {
       return Fail(absl::StrCat("field ", id, " is out of range"));
     *to = static_cast<T>(value->GetInt64());
   }
+  // A bool is written as 0 or 1, under the type "tf".
   void Bool(const char* id, bool* to) {
     int32_t number = *to ? 1 : 0;
     Number(id, "tf", &number);

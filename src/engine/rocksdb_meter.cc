@@ -57,6 +57,7 @@ class RocksdbMeter::Tickers : public rocksdb::Statistics {
   }
   const char* Name() const override { return "arion tickers"; }
   void recordTick(uint32_t ticker, uint64_t n) override {
+    // Called within reads and writes, by many threads: one relaxed addition at most.
     if (ticker < kKept.size() && kKept[ticker] != kNotKept)
       book_->Add(static_cast<EngineCount>(kKept[ticker]), n);
   }
@@ -87,6 +88,7 @@ class RocksdbMeter::Jobs : public rocksdb::EventListener {
     book_->Add(EngineCount::kCompactions);
   }
   void OnStallConditionsChanged(const rocksdb::WriteStallInfo& stall) override {
+    // Each change into such a condition counts, the one back to normal does not.
     if (stall.condition.cur == rocksdb::WriteStallCondition::kDelayed)
       book_->Add(EngineCount::kWriteDelays);
     if (stall.condition.cur == rocksdb::WriteStallCondition::kStopped)
@@ -129,6 +131,7 @@ EngineFigures RocksdbMeter::Read() const {
   using Properties = rocksdb::DB::Properties;
   const auto number = [&](const std::string& property) {
     uint64_t value = 0;
+    // 0 where RocksDB has no such figure.
     return db.GetIntProperty(records, property, &value) ? value : 0;
   };
   for (int level = 0; level < db.NumberLevels(records); ++level) {

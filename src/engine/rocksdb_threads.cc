@@ -64,6 +64,7 @@ void DiskThreads::Run(Pool& pool, const char* name) {
       pool.changed.WaitOnceFor(pool.mutex, kCalmAfterOpening);
       continue;
     }
+    // The oldest first: by its waiting time GivesWay decides.
     const Job job = pool.jobs.front();
     pool.jobs.pop_front();
     lock.Unlock();
@@ -82,6 +83,7 @@ absl::Status DiskThreads::Start() {
 }
 
 absl::Status DiskThreads::StartOne(Pool& pool) {
+  // The name of the thread in a debugger and in top.
   const char* name = &pool == &pools_[Priority::HIGH] ? "rocksdb_flush" : "rocksdb_compact";
   try {
     pool.threads.emplace_back([&pool, name] { Run(pool, name); });

@@ -74,6 +74,7 @@ class SimWritableFile : public WritableFile {
     RETURN_IF_ERROR(CheckAlive(disk_, *life_));
     return Annotate(disk_.SyncFile(inode_), absl::StrCat("sync ", path_));
   }
+  // As close(2), it makes nothing durable.
   absl::Status Close() override { return absl::OkStatus(); }
 
  private:

@@ -133,6 +133,7 @@ FaultMix FaultMix::Swarm(uint64_t seed) {
   for (int i = 0; i < kFormer; ++i) {
     if (random.Percent(share)) mix.kinds.push_back(static_cast<Fault>(i));
   }
+  // At least one: DrawOnTop divides by their number.
   if (mix.kinds.empty()) mix.kinds.push_back(static_cast<Fault>(random.Below(kFormer)));
   mix.interval_min = random.Between(absl::Milliseconds(500), absl::Seconds(4));
   mix.interval_max = mix.interval_min + random.Between(absl::Seconds(1), absl::Seconds(12));

@@ -64,6 +64,7 @@ void KeptThings::Note(SimServer& server) {
   bounds.Note(Kept::kUnanswered, under_way.unanswered, server.name);
   bounds.Note(Kept::kUnansweredKb, under_way.unanswered_bytes >> 10, server.name);
   bounds.Note(Kept::kCalls, under_way.calls, server.name);
+  // Servers of 2.5.0 have no snapshots: only what their node shows is noted.
   if (server.server && !server.stopping) NoteReplicas(server);
 }
 
@@ -118,6 +119,7 @@ bool KeptThings::IsNeeded(PartitionId pid, const SimServer& server,
 }
 
 bool KeptThings::IsKeptStill(const std::string& set_aside, const SimServer& server) const {
+  // Garbage is looked for once in an interval, and its removal takes a while.
   constexpr absl::Duration kRemoving = absl::Seconds(5);
   const GarbageOptions& garbage = settings_.server.garbage;
   const auto aside = ParseGarbageName(set_aside);

@@ -35,6 +35,7 @@ void LostCopies::Lose(SimServer& server, Fault fault) {
   if (!MayBeLost(server, fault)) return troubles_.Discount(fault);
   troubles_.LoseCopyOf(server);
   if (fault == Fault::kFailedSync) {
+    // The next one, whichever file or directory it is of.
     server.node->disk().FailSyncs(1);
   } else if (fault == Fault::kCallsFail) {
     FailDisk(server);
@@ -82,6 +83,7 @@ void LostCopies::DamageAtRest(SimServer& server, Fault fault) {
     default:
       LoseDirectories(server);
   }
+  // The damage is at rest: a power cut that follows must not undo it.
   server.node->disk().MakeDurable();
   lives_.RestartLater(server, world_.random().Between(absl::Milliseconds(100), absl::Seconds(5)));
 }
@@ -89,6 +91,7 @@ void LostCopies::DamageAtRest(SimServer& server, Fault fault) {
 void LostCopies::Rot(SimServer& server) {
   SimRandom& random = world_.random();
   SimDisk& disk = server.node->disk();
+  // Logs, engines' data and the small files that describe a replica.
   std::vector<std::string> files;
   for (const std::string& path : disk.AllFiles()) {
     if (path.find("/plog/") != std::string::npos ||

@@ -12,6 +12,7 @@ NetworkFaults::NetworkFaults(const ClusterSettings& settings, SimWorld& world, S
       troubles_(troubles),
       coverage_(coverage) {}
 
+// The weather between faults: in some runs messages are late at all times.
 LinkWeather NetworkFaults::UsualWeather() const {
   LinkWeather weather;
   if (settings_.run.faults.always_late_percent > 0) {
@@ -59,6 +60,7 @@ void NetworkFaults::CutFromPeer(const SimServer& server, absl::Duration length) 
 }
 
 void NetworkFaults::CutInOneDirection(const SimServer& server, absl::Duration length) {
+  // Nothing that the server sends arrives there, its answers included; what it is sent does.
   const bool is_to_meta = world_.random().Percent(30);
   CutOneWay(server.endpoint, is_to_meta ? lives_.meta().endpoint : lives_.AnyServer().endpoint,
             length);
@@ -71,6 +73,7 @@ void NetworkFaults::Split(absl::Duration length) {
 }
 
 void NetworkFaults::CutInHalves(absl::Duration length) {
+  // The meta server's side may hold all servers, or none.
   std::vector<Endpoint> here = {lives_.meta().endpoint}, there;
   for (const auto& one : lives_.servers())
     (world_.random().Coin() ? here : there).push_back(one->endpoint);

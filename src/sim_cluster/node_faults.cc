@@ -41,6 +41,7 @@ void NodeFaults::CrashAll() {
   CrashMode mode = lives_.DrawCrashMode();
   if (mode != CrashMode::kProcess) checkers_.coverage.Hit(Probe::kPowerCutOfAll);
   for (const auto& one : lives_.servers()) {
+    // One that is down already is started anew with the others.
     if (one->node->alive()) lives_.CrashServer(*one, mode);
     if (world_.random().Percent(15) && !one->is_older) {
       const CrashMode next = lives_.DrawCrashMode();
@@ -64,6 +65,7 @@ void NodeFaults::CrashInRecovery(SimServer& server, absl::Duration delay, CrashM
 
 void NodeFaults::CrashMeta(absl::Duration length) {
   if (lives_.meta().node->alive()) lives_.CrashMeta(lives_.DrawCrashMode());
+  // Somebody else may have started it by then; StartMeta leaves a living one alone.
   world_.After(length, EventKind::kFault, [this] { lives_.StartMeta(); });
 }
 
@@ -121,6 +123,7 @@ void NodeFaults::FailCalls(SimNode& node, DiskTrouble trouble, absl::Duration le
   SimRandom& random = world_.random();
   constexpr std::array<double, 4> kPercents = {1, 10, 50, 100};
   SimDisk& disk = node.disk();
+  // All paths lie below the empty one.
   disk.FailCalls("", trouble, kPercents[random.Below(kPercents.size())]);
   troubles_.LastFor(length, [this, &disk, trouble, before = disk.calls_failed()] {
     if (disk.calls_failed() > before)

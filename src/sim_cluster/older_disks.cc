@@ -100,16 +100,19 @@ bool OlderDisks::HaveAllWithout(const std::set<Endpoint>& lost, Knows knows) con
 
 void OlderDisks::PutBackDirectories(SimServer& server, Moments moments) {
   SimRandom& random = world_.random();
+  // With a log home all come from one moment: of different ones a person judges (KeepCopies).
   const bool is_one = moments == Moments::kOne || settings_.HasLogHome() || random.Coin();
   const size_t chosen = random.Below(2);
   for (const std::string& path : settings_.DiskPaths()) {
     const DiskImage& image = server.images[is_one ? chosen : random.Below(2)];
+    // An image that was never taken has nothing to put back.
     const DiskImage& there = image.IsEmpty() ? server.LastImage() : image;
     there.PutBack(path, &server.node->disk());
   }
 }
 
 void OlderDisks::PutBackSeveral(SimServer& first, Moments moments, Knows knows) {
+  // All are down while their disks are exchanged.
   CrashOthers(first);
   std::set<Endpoint> back = {first.endpoint};
   PutBackDirectories(first, moments);
@@ -136,6 +139,7 @@ void OlderDisks::PutBackThatOf(const SimServer& owner, SimServer& server) {
 
 void OlderDisks::PutBackThatOfAnother(SimServer& server) {
   const auto& servers = lives_.servers();
+  // From a drawn one on, the first that has an image; MayGoBack saw that there is one.
   const size_t donor = world_.random().Below(servers.size());
   for (size_t i = 0; i < servers.size(); ++i) {
     const SimServer& owner = *servers[(donor + i) % servers.size()];

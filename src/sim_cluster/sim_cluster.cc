@@ -86,6 +86,7 @@ void SimCluster::CreateTable(ProbeClient& admin, const StrandPtr& strand, Worklo
   request.app_name = table->name;
   request.options.partition_count = table->partition_count;
   request.options.replica_count = settings_.replica_count;
+  // An earlier attempt may have made it although its answer was lost.
   request.options.success_if_exist = true;
   request.options.app_type = "pegasus";
   request.options.is_stateful = true;

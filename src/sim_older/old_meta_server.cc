@@ -129,6 +129,7 @@ void OldMetaServer::OnDeath(Endpoint node) {
   for (const auto& [id, table] : state_.tables) {
     for (const OldPartition& partition : table.partitions) {
       const PartitionConfiguration& config = partition.config;
+      // What is being written is looked at when it is written (OnWritten).
       if (!config.IsMember(node) || partition.pending) continue;
       if (config.primary == node)
         WriteWithoutPrimary(partition);
@@ -158,6 +159,7 @@ void OldMetaServer::OnSync(InboundRequest& request, const ConfigSyncRequest& syn
     response.err = ErrorCode::kObjectNotFound;
     return Answer(request, response);
   }
+  // Neither the old configuration nor the new one would be a true answer.
   if (IsBeingUpdated(sync.node)) {
     response.err = ErrorCode::kBusy;
     return Answer(request, response);
@@ -198,6 +200,7 @@ std::vector<ReplicaInfo> OldMetaServer::Collect(Endpoint node,
                                : OldCollect(*partition, node, report, options_.guardian);
     if (!is_useful && Level() >= FunctionLevel::kLively) {
       ReplicaInfo plain = report;
+      // Fields of Arion's, which 2.5.0 would not send back.
       plain.durability.reset(), plain.unclean.reset(), plain.loading.reset();
       plain.last_mutation_ballot.reset(), plain.times_older.reset(), plain.is_unproven.reset();
       plain.table_version.reset(), plain.content_verdict.reset();
@@ -319,6 +322,7 @@ void OldMetaServer::WriteWithoutPrimary(const OldPartition& partition) {
 void OldMetaServer::Write(PartitionConfiguration config, std::function<void()> done) {
   const PartitionId pid = config.pid;
   OldPartition& partition = *state_.Find(pid);
+  // One change of a partition at a time, so that ballots rise by one.
   CHECK(!partition.pending) << pid;
   partition.pending = config;
   Commit({ClusterState().ChangeOf(config)}, [this, pid, done = std::move(done)] {

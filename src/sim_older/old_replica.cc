@@ -24,6 +24,7 @@ OldReplica::OldReplica(OldHost& host, OldStored& stored)
     : host_(host), stored_(stored), list_(host.options.list_span_max) {
   inactive_since_ = host_.env.clock().Now();
   config_.pid = stored.pid;
+  // From anywhere, so that an id of a former life finds no scan of this one.
   next_scan_ = static_cast<int64_t>(host_.random.Below(uint64_t{1} << 62));
 }
 
@@ -241,6 +242,7 @@ bool OldReplica::OnMissing() {
 
 void OldReplica::Append(MutationPtr mutation) {
   unwritten_.push_back(std::move(mutation));
+  // One block at a time: what comes meanwhile shares the next one.
   if (writing_ == 0) WriteLog();
 }
 
@@ -252,6 +254,7 @@ void OldReplica::WriteLog() {
   After(absl::Microseconds(host_.random.Between(50, 3000)), [write = ++log_writes_](OldReplica& r) {
     if (r.log_writes_ != write) return;  // the log began anew
     r.stored_.log.EndBlock();
+    // Copied, because the next block begins before all of these are told.
     const std::vector<MutationPtr> written(
         r.unwritten_.begin(), r.unwritten_.begin() + static_cast<ptrdiff_t>(r.writing_));
     r.unwritten_.erase(r.unwritten_.begin(),
@@ -264,6 +267,7 @@ void OldReplica::WriteLog() {
 
 void OldReplica::OnLogged(const MutationPtr& mutation) {
   Entry* entry = list_.Find(mutation->decree);
+  // Another mutation may have taken its decree meanwhile, under a larger ballot.
   if (entry != nullptr && entry->mutation->ballot == mutation->ballot) entry->is_logged = true;
   const auto [first, last] = waiting_.equal_range({mutation->ballot, mutation->decree});
   std::vector<Responder> responders;
@@ -339,6 +343,7 @@ void OldReplica::ApplyNow(Entry& entry) {
   const absl::Status status = engine_->Apply(m.decree, m.timestamp_us, operations->ops());
   if (!status.ok()) return Abort("pacifica/PROTOCOL.md 3.6", status.ToString());
   applied_ = m.decree;
+  // Without its lease another server may lead already: then nobody is answered.
   const bool may_answer = role_ == kPrimary && host_.HoldsLease();
   for (size_t i = 0; i < entry.clients.size() && may_answer; ++i)
     entry.clients[i].responder.Reply(ErrorCode::kOk, std::move(answers[i]));
@@ -389,6 +394,7 @@ void OldReplica::OnPrepare(const PrepareRequest& request, Responder responder) {
       FailLearning("a prepare of another session");
       return answer(ErrorCode::kInvalidState);
     }
+    // Prepares may overtake the answer that announces them: the primary sends it again.
     if (phase_ == LearnerStatus::kWithoutPrepare) return answer(ErrorCode::kTryAgain);
     if (phase_ != LearnerStatus::kWithPrepare && phase_ != LearnerStatus::kSucceeded)
       return answer(ErrorCode::kInvalidState);
@@ -400,6 +406,7 @@ void OldReplica::OnPrepare(const PrepareRequest& request, Responder responder) {
   if (m->decree <= list_.committed()) return answer(ErrorCode::kOk);
   Entry* entry = list_.Find(m->decree);
   if (entry != nullptr && entry->mutation->ballot == m->ballot) {
+    // It was sent again: acknowledged at once, or as soon as the log has it.
     if (entry->is_logged) return answer(ErrorCode::kOk);
     waiting_.emplace(std::pair(m->ballot, m->decree), std::move(responder));
     return;

@@ -98,6 +98,7 @@ void OldReplica::ReadOne(InboundRequest& request) {
                        .partition_index = pid().index,
                        .server = server_name()};
   if (record.ok())
+    // -1: it never expires.
     response.ttl_seconds =
         record->expire_ts == 0 ? -1 : static_cast<int32_t>(record->expire_ts - now);
   request.responder.Reply(ErrorCode::kOk, EncodeWrapped(response));

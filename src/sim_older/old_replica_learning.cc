@@ -54,6 +54,7 @@ void OldReplica::OnLearn(const LearnRequest& request, Responder responder) {
   }
   Decree learned = request.last_committed_decree_in_app;
   if (learned > list_.max()) learned = Decree(0);  // of a history that is lost
+  // It is ahead of what is committed here, and asks again after a pause.
   if (learned > list_.committed()) return refuse(ErrorCode::kInconsistentState);
   const Decree start = learned + 1;
   response.config = ConfigFor(kPotentialSecondary, 0);
@@ -66,6 +67,7 @@ void OldReplica::OnLearn(const LearnRequest& request, Responder responder) {
     return TakeCache(session, start, &response, std::move(responder));
   // The learner is too far behind for prepares; they begin when the list reaches it.
   session.prepare_start = kInvalidDecree;
+  // Nothing waits for its acknowledgements meanwhile.
   for (auto& [decree, entry] : list_.entries()) entry.learners.erase(request.learner);
   if (start > durable_ || stored_.log.Covers(start)) {
     response.type = LearnType::kLog;
@@ -190,6 +192,7 @@ void OldReplica::SendLearn() {
              });
 }
 
+// Begins the next round at once; Learn finds out whether it is needed.
 void OldReplica::EndRound() {
   is_round_running_ = false;
   Learn(signature_);
@@ -276,6 +279,7 @@ void OldReplica::LearnCache(const LearnResponse& response) {
   }
   if (!CommitHard("replica/README.md A10", prepare_start_ - 1)) return FailLearning("odd");
   phase_ = LearnerStatus::kWithPrepare;
+  // A flush takes its time, and prepares may arrive meanwhile.
   After(absl::Milliseconds(host_.random.Between(1, 300)), [round = round_](OldReplica& r) {
     if (r.round_ != round) return;
     r.Flush(r.prepare_start_ - 1);
@@ -361,6 +365,7 @@ void OldReplica::CopyFile(std::shared_ptr<LearnResponse> response, size_t file, 
 bool OldReplica::WriteLearned(const std::string& name, int64_t offset, std::string_view bytes) {
   FileSystem& files = host_.env.files();
   const std::string path = JoinPath(LearnPathOf(stored_.directory), name);
+  // Blocks come in order, so the first one makes the file.
   if (offset == 0)
     return files.CreateDirectories(ParentDirectory(path)).ok() &&
            WriteFileDurably(files, path, bytes).ok();
@@ -373,6 +378,7 @@ void OldReplica::InstallCheckpoint(const LearnResponse& response) {
   const std::string data = DataPathOf(stored_.directory);
   const std::string source =
       JoinPath(LearnPathOf(stored_.directory), ParentDirectory(response.state.files.front()));
+  // Scans read from the engine that is closed here.
   scans_.clear();
   (void)engine_->Close();
   engine_ = nullptr;

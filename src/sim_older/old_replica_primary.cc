@@ -319,11 +319,13 @@ void OldReplica::OnProposal(const ConfigurationUpdateRequest& request) {
 void OldReplica::AddSecondary(const ConfigurationUpdateRequest& request) {
   if (config_.IsMember(request.node))
     return Abort("replica/README.md A11", "who is to be added is a member");
+  // Learners count as well: each invitation is to become a member.
   const auto others = static_cast<int32_t>(config_.secondaries.size() + sessions_.size());
   const int32_t factor = config_.max_replica_count;
   const int32_t most = request.type == ConfigType::kAddSecondary ? factor - 1 : factor;
   if (!sessions_.contains(request.node) && others >= most) return;
   Session& session = sessions_[request.node];
+  // An invitation that is repeated goes on with its session.
   if (session.signature == 0) session.signature = ++last_signature_;
   GroupCheckRequest add{.app = stored_.app,
                         .node = request.node,
@@ -354,6 +356,7 @@ void OldReplica::SendUpdate() {
 }
 
 void OldReplica::OnUpdateAnswer(uint64_t serial, const RpcResult& result) {
+  // It has another role meanwhile: what it asked for is of the past.
   if (role_ != kInactive) return update_.reset();
   ConfigurationUpdateResponse answer{.err = result.error};
   if (result.error == ErrorCode::kOk) {
@@ -369,6 +372,7 @@ void OldReplica::OnUpdateAnswer(uint64_t serial, const RpcResult& result) {
   const ConfigurationUpdateRequest request = std::move(update_->request);
   update_.reset();
   const PartitionConfiguration& truth = answer.config;
+  // The answer was overtaken by what a newer message said.
   if (truth.ballot < ballot()) return;
   if (answer.err == ErrorCode::kOk &&
       (truth.primary != request.config.primary || truth.secondaries != request.config.secondaries ||
@@ -387,6 +391,7 @@ void OldReplica::OnUpdateAnswer(uint64_t serial, const RpcResult& result) {
 
 void OldReplica::AskRemoval(const PartitionConfiguration& config) {
   ConfigurationUpdateRequest request{.info = stored_.app, .config = config};
+  // As every update: refused where the configuration has changed meanwhile.
   request.config.ballot = config.ballot + 1;
   if (config.primary == host_.self()) request.config.primary = Endpoint{};
   std::erase(request.config.secondaries, host_.self());

@@ -30,6 +30,7 @@ constexpr int32_t kFileOperationFailed = static_cast<int32_t>(ErrorCode::kFileOp
 void OldHost::Call(Endpoint to, std::string name, std::string body, PartitionId of,
                    absl::Duration timeout, absl::AnyInvocable<void(RpcResult)> done) {
   OutboundRequest request{.name = std::move(name), .body = std::move(body)};
+  // Messages of a partition name its thread, all others thread 0: receivers check it.
   request.thread_hash = of == PartitionId{} ? 0 : of.thread_hash();
   request.timeout = timeout;
   const Instant deadline = env.clock().Now() + timeout;
@@ -98,6 +99,7 @@ void OldServer::SendBeacon() {
                              .to_node = host_.options.meta_server,
                              .start_time = start_time_ms_};
   OutboundRequest request{.name = kRpcBeacon, .body = EncodeWrapped(beacon)};
+  // Answered before the next one goes out, or not at all.
   request.timeout = host_.options.beacon_interval * 2 / 3;
   host_.transport.Call(host_.options.meta_server, std::move(request), host_.strand,
                        [this, sent](const RpcResult& result) { OnBeaconAnswer(sent, result); });
@@ -179,12 +181,14 @@ void OldServer::OnSynced(const RpcResult& result) {
       std::make_shared<OldReplica>(host_, absent)->AskRemoval(entry.config);
     }
   }
+  // Gathered first: Close takes them out of the map.
   std::vector<PartitionId> unwanted;
   for (const auto& [pid, replica] : replicas_)
     if (!named.contains(pid) && replica->OnMissing()) unwanted.push_back(pid);
   for (const PartitionId pid : unwanted) Close(pid);
   if (!answer->gc_replicas) return;
   for (const ReplicaInfo& garbage : *answer->gc_replicas) {
+    // An open replica is no garbage, whatever the answer says.
     if (disk_.contains(garbage.pid) && !replicas_.contains(garbage.pid)) Remove(garbage.pid);
   }
 }
@@ -405,6 +409,7 @@ CopyResponse OldServer::Copy(const CopyRequest& request) {
   if (!content) return {.error = ErrorCode::kFileOperationFailed};
   const auto offset = static_cast<size_t>(request.offset);
   if (request.size == 0 || offset >= content->size()) return {.error = ErrorCode::kHandleEof};
+  // The whole buffer that was asked for is sent, also where the file ends before.
   CopyResponse response{.offset = request.offset, .size = request.size};
   response.file_content = Blob(content->substr(offset, static_cast<size_t>(request.size)));
   response.file_content.bytes.resize(static_cast<size_t>(request.size), '?');  // stale memory
@@ -434,6 +439,7 @@ bool OldServer::HandleTools(InboundRequest& request) {
   if (request.header.name != kRpcQueryAppInfo) return false;
   if (!Take<QueryAppInfoRequest>(request)) return true;
   std::map<int32_t, AppInfo> tables;
+  // A table once, however many of its partitions lie here.
   for (const auto& [pid, stored] : disk_) tables.emplace(pid.app_id, stored.app);
   QueryAppInfoResponse response;
   for (auto& [id, table] : tables) response.apps.push_back(std::move(table));
