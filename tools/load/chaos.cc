@@ -54,6 +54,7 @@ std::vector<std::string> Chaos::RunDue(absl::Duration now) {
   std::vector<std::string> events;
   std::erase_if(running_, [&](const Running& running) {
     int status = 0;
+    // Without waiting: the load goes on while a command runs.
     if (waitpid(running.pid, &status, WNOHANG) != running.pid) return false;
     events.push_back(EndOf(running.command, status));
     return true;
@@ -77,6 +78,7 @@ std::vector<std::string> Chaos::Finish() {
   std::vector<std::string> events;
   for (const Running& running : running_) {
     int status = 0;
+    // A command that is under way is waited for, so that its end is told.
     if (waitpid(running.pid, &status, 0) == running.pid) {
       events.push_back(EndOf(running.command, status));
     }

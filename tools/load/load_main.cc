@@ -227,12 +227,14 @@ int Main(int argc, char** argv) {
   FLAGS_logtostderr = true;
   absl::StatusOr<Repeated> repeated = TakeRepeated(&argc, argv);
   if (!repeated.ok()) return static_cast<int>(Fail(repeated.status(), ExitCode::kUsage));
+  // A flag that is wrong ends the program within gflags.
   google::gflags_exitfunc = [](int) { exit(static_cast<int>(ExitCode::kUsage)); };
   gflags::ParseCommandLineNonHelpFlags(&argc, &argv, true);
   if (gflags::GetCommandLineFlagInfoOrDie("help").current_value == "true") {
     PrintHelp();
     return static_cast<int>(ExitCode::kOk);
   }
+  // So do the other questions for help, which are no failure.
   google::gflags_exitfunc = [](int) { exit(static_cast<int>(ExitCode::kOk)); };
   gflags::HandleCommandLineHelpFlags();
   google::InitGoogleLogging(argv[0]);

@@ -118,6 +118,7 @@ absl::Status CheckVerifiable(const Settings& settings) {
 absl::StatusOr<Settings> Settings::From(const Flags& flags, const Properties& given) {
   Properties properties;
   if (flags.workload) {
+    // First, so that a file or -p may say another number.
     properties.Set("recordcount", kUsualRecords, "--workload");
     ASSIGN_OR_RETURN(std::string_view core, CoreWorkload(*flags.workload));
     RETURN_IF_ERROR(properties.Parse(core, "--workload"));

@@ -57,6 +57,7 @@ void AppendList(const Answer::List& list, std::string* out) {
   for (const auto& line : lines) {
     std::string text;
     for (size_t i = 0; i < line.size(); ++i) {
+      // Numbers to the right, all else to the left.
       std::string pad(widths[i] - WidthOf(line[i]), ' ');
       text += (i == 0 ? "" : "  ") + (numeric[i] && !has_text[i] ? pad + line[i] : line[i] + pad);
     }

@@ -15,6 +15,7 @@ absl::StatusOr<Arguments> Arguments::Parse(const Words& words, const std::set<st
   Arguments parsed;
   for (size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
+    // A name that the command itself has goes before what the older tools mean by it.
     const std::string option(flags.contains(word) || valued.contains(word) ? word
                                                                            : ShortOption(word));
     if (flags.contains(option)) {

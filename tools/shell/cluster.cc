@@ -25,6 +25,7 @@ absl::StatusOr<std::vector<Endpoint>> ParseServers(std::string_view text) {
   for (const auto word : absl::StrSplit(Text(text), ',')) {
     ASSIGN_OR_RETURN(const NamedAddress address, ParseNamedAddress(View(word)));
     const absl::StatusOr<std::vector<Endpoint>> found = LookUp(address);
+    // A name that is not found does no harm as long as another one is.
     if (found.ok())
       servers.insert(servers.end(), found->begin(), found->end());
     else
@@ -66,6 +67,7 @@ void Cluster::ConnectTo(std::vector<Endpoint> meta_servers) {
 }
 
 void Cluster::set_timeout(absl::Duration timeout) {
+  // Clients take it when they are made, so those that are there go.
   Disconnect();
   timeout_ = timeout;
 }
@@ -88,6 +90,7 @@ absl::StatusOr<std::vector<std::pair<std::string, std::string>>> Cluster::Info()
   ASSIGN_OR_RETURN(AdminClient * admin, Admin());
   ASSIGN_OR_RETURN(auto answer, admin->ClusterInfo());
   std::vector<std::pair<std::string, std::string>> pairs;
+  // Two lists, which nothing in the message keeps at one length.
   for (size_t i = 0; i < std::min(answer.keys.size(), answer.values.size()); ++i) {
     pairs.emplace_back(answer.keys[i], answer.values[i]);
   }
@@ -165,6 +168,7 @@ absl::Status Cluster::DropTable(const std::string& name, int64_t reserve_seconds
   DropAppRequest request{.app_name = name};
   if (reserve_seconds > 0) request.options.reserve_seconds = reserve_seconds;
   RETURN_IF_ERROR(admin->DropTable(request).status());
+  // A table of that name that is made later is another one.
   open_tables_.erase(name);
   return absl::OkStatus();
 }

@@ -14,6 +14,7 @@ const DddNode* BestCandidate(const DddPartition& partition) {
   };
   for (const DddNode& node : partition.dropped) {
     if (!node.is_alive) continue;
+    // It lives and has not said yet what it has, which may be more than all others have.
     if (!node.is_collected) return nullptr;
     if (node.ballot < Ballot(0)) continue;
     if (best == nullptr || rank(node) >= rank(*best)) best = &node;  // the later one wins a tie

@@ -83,6 +83,7 @@ class LineReader::Editor {
     std::string line(info->buffer, info->cursor);
     std::vector<std::string> words = Of(edit)->completer_(line);
     if (words.empty()) return CC_ERROR;
+    // Candidates are whole words, of which the first letters stand there already.
     size_t typed = line.size() - (line.find_last_of(" ;") + 1);
     std::string more =
         words[0].substr(std::min(typed, words[0].size()), CommonPrefix(words) - typed);

@@ -26,6 +26,7 @@ std::string Named(const std::set<Endpoint>& servers) {
   return NamedList(servers, kNamedMax, [](Endpoint server) { return server.ToString(); });
 }
 
+// nullopt: no meta server tells it.
 std::optional<std::vector<WeakTable>> AsTheMetaServerSays(Session& session,
                                                           const std::vector<TableState>& tables) {
   for (Endpoint meta_server : session.cluster().meta_servers()) {
@@ -102,6 +103,7 @@ std::optional<absl::Duration> TimeOf(Endpoint server, std::string_view key,
 }  // namespace
 
 bool IsOlder(Endpoint server, const absl::Status& samples) {
+  // It answers a page of its own, and has none of ours.
   return IsNoSuchPage(samples) && FetchPage(server, "/version", PageForm::kJson).ok();
 }
 
@@ -144,6 +146,8 @@ std::vector<Joining> WhoLeadsTooLong(Session& session, const std::vector<NodeSta
   for (const NodeState& node : nodes) {
     if (!grace || !node.alive || silent.contains(node.address)) continue;
     const auto lease = TimeOf(node.address, "lease", "fd_lease_seconds");
+    // A lease must end before the grace does: else the former primary still serves beside the next
+    // one.
     if (!lease || *lease < *grace) continue;
     long_leases.push_back({absl::StrCat("server ", node.address.ToString()),
                            absl::StrCat("serves ", absl::FormatDuration(*lease),

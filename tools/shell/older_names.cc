@@ -8,6 +8,8 @@
 namespace arion::shell {
 namespace {
 
+// The older tools' long options, with the short ones that stand for them here. Sorted, as Find
+// needs it.
 constexpr std::pair<std::string_view, std::string_view> kLongNames[] = {
     {"--action_type", "-p"},
     {"--address", "-d"},

@@ -27,6 +27,7 @@ constexpr std::array kStatuses = {
 
 using JsonWriter = rapidjson::PrettyWriter<rapidjson::StringBuffer>;
 
+// By writing it: the writer is what validates.
 bool IsUtf8(std::string_view text) {
   rapidjson::StringBuffer buffer;
   rapidjson::Writer<rapidjson::StringBuffer, rapidjson::UTF8<>, rapidjson::UTF8<>,
@@ -35,6 +36,7 @@ bool IsUtf8(std::string_view text) {
   return writer.String(text.data(), static_cast<rapidjson::SizeType>(text.size()));
 }
 
+// Notes whether all texts are UTF-8, because the file gives back no other.
 class Writing {
  public:
   explicit Writing(JsonWriter& writer) : writer_(writer) {}
@@ -87,6 +89,7 @@ absl::Status Wrong(std::string_view where, std::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat(Text(where), Text(what)));
 }
 
+// The first error stays in status(); what was taken is not used then.
 class Reading {
  public:
   Reading(const rapidjson::Value& object, std::string where)

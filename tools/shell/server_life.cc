@@ -47,6 +47,7 @@ absl::StatusOr<ServerLife> LifeOf(Endpoint server) {
 
 std::string WhatItIsStillToDo(Cluster& cluster, const std::vector<TableState>& tables,
                               Endpoint server, ServerKind kind) {
+  // An older server has no such page: of it its replicas alone tell.
   if (kind == ServerKind::kArion) {
     const absl::StatusOr<std::string> page = FetchPage(server, "/recovery", PageForm::kText);
     if (!page.ok() || !page->starts_with("recovery: done"))

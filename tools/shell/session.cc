@@ -165,6 +165,7 @@ ExitCode Session::Run(std::string_view text) {
   ExitCode worst = ExitCode::kOk;
   for (const Words& words : *commands) {
     ExitCode code = RunOne(words);
+    // That something is not well is an answer: what follows is still run.
     if (code == ExitCode::kUnhealthy) worst = code;
     if (code != ExitCode::kOk && code != ExitCode::kUnhealthy) return code;
     if (ended_) break;
@@ -178,6 +179,7 @@ absl::StatusOr<Session::Showing> Session::TakeShowing(Words* words) const {
   if (command == nullptr) return showing;
   Words kept;
   for (size_t i = 0; i < words->size(); ++i) {
+    // The command's own name stands at 0, and is taken as it is too.
     const bool is_key = i <= command->keys;
     const std::string_view word = is_key ? (*words)[i] : ShortOption((*words)[i]);
     if (is_key) {
@@ -378,6 +380,7 @@ std::vector<std::string> Session::CompletionsOf(Command::Completes completes, co
 }
 
 std::vector<std::string> Session::Complete(const std::string& line) {
+  // The last command of the line; without a ';' npos + 1 is 0.
   size_t command_start = line.find_last_of(';') + 1;
   command_start = std::min(line.find_first_not_of(' ', command_start), line.size());
   size_t word_start = std::max(line.find_last_of(" ;") + 1, command_start);

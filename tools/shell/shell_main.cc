@@ -40,6 +40,7 @@ them. Exit codes: 0 done, 1 failed, or ended by Ctrl-C before it was done, 2 usa
 )";
 
 bool Ask(const std::string& question) {
+  // Without a terminal nobody can agree, so the answer is no.
   if (isatty(STDIN_FILENO) == 0 || !PrintOut(absl::StrCat(question, " [y/N] ")).ok()) return false;
   std::string line;
   std::getline(std::cin, line);
@@ -104,6 +105,7 @@ int Main(int argc, char** argv) {
   Session session(&cluster, FLAGS_j ? OutputForm::kJson : OutputForm::kText, Ask);
   if (!gflags::GetCommandLineFlagInfoOrDie("e").is_default)
     return static_cast<int>(session.Run(FLAGS_e));
+  // With -j every line is an answer: there is no greeting and no prompt, at a terminal either.
   if (isatty(STDIN_FILENO) != 0 && !FLAGS_j) return static_cast<int>(Interact(session));
   return static_cast<int>(RunScript(session));
 }

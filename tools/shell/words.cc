@@ -64,6 +64,7 @@ class Splitter {
     size_t start = at_++;
     char c = at_ < text_.size() ? text_[at_++] : '\0';
     constexpr std::string_view kNames = "nrt0";
+    // With its length, because it holds a 0.
     constexpr std::string_view kMeanings("\n\r\t\0", 4);
     if (size_t i = kNames.find(c); i != std::string_view::npos && at_ > start + 1) {
       word_ += kMeanings[i];
@@ -112,6 +113,7 @@ size_t Utf8Length(std::string_view bytes) {
   for (size_t i = 1; i < length; ++i) {
     if ((byte(i) & 0xc0) != 0x80) return 0;
   }
+  // No characters: readers of UTF-8 refuse them, so they are shown as bytes.
   bool overlong = (byte(0) == 0xe0 && byte(1) < 0xa0) || (byte(0) == 0xf0 && byte(1) < 0x90);
   bool beyond = (byte(0) == 0xed && byte(1) >= 0xa0) || (byte(0) == 0xf4 && byte(1) >= 0x90);
   return overlong || beyond ? 0 : length;

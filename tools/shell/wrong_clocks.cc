@@ -37,6 +37,7 @@ std::vector<WrongClock> WrongClocks(Session& session) {
     const absl::StatusOr<std::vector<MetricSample>> samples = FetchSamples(meta_server);
     if (!samples.ok()) continue;
     std::map<std::string, double> offsets;  // by server; "": the meta server's
+    // All offsets first: the page may say that a clock is wrong before it says by how much.
     for (const MetricSample& sample : *samples) {
       if (sample.name == "server_clock_offset_seconds")
         offsets[sample.labels.at("server")] = sample.value;
@@ -55,6 +56,7 @@ std::vector<WrongClock> WrongClocks(Session& session) {
         found.push_back({"wall clocks", "most of them do not agree, nobody can tell which is right",
                          "set them right (NTP); nothing is removed by time meanwhile"});
     }
+    // What one meta server says is enough.
     return found;
   }
   return found;

@@ -68,6 +68,7 @@ std::string Escape(std::string_view text) {
                              {{"<", "&lt;"}, {">", "&gt;"}, {"&", "&amp;"}, {"\"", "&quot;"}});
 }
 
+// Empty where the build has no such file.
 std::string_view AssetOf(std::string_view name) {
   for (const UiAsset& asset : UiAssets())
     if (asset.name == name) return asset.bytes;
@@ -133,10 +134,12 @@ Plot TailPlot(const PhaseResult& phase, size_t kind) {
     of.push_back(&tally.intended);
   }
   plot.columns.resize(of.size());
+  // As far as there are samples: with n of them no tail beyond 1 in n is known.
   const double last = std::log10(static_cast<double>(std::max<uint64_t>(2, tally.service.count())));
   for (int step = 0; step <= 100; ++step) {
     const double nines = last * step / 100;
     plot.at.push_back(nines);
+    // A logarithmic axis has no 0.
     for (size_t i = 0; i < of.size(); ++i) {
       plot.columns[i].push_back(static_cast<double>(
           std::max<int64_t>(1, of[i]->Percentile(100 * (1 - std::pow(10, -nines))))));

@@ -111,6 +111,7 @@ void WritePhase(JsonWriter& out, const PhaseResult& phase) {
     WriteKind(out, static_cast<Kind>(i), phase.total.kinds[i], phase.loop);
   }
   out.EndArray();
+  // The mean of each stage by write, as the servers measured it.
   PutKey(out, "server_stages_us");
   out.StartObject();
   for (const StageSum& sum : phase.server_stages) {

@@ -14,6 +14,7 @@ std::string Percentage(double percentile) { return absl::StrFormat("p%g", percen
 
 std::string EtaOf(const Interval& interval, int64_t operations_max, absl::Duration seconds_max) {
   const absl::Duration at = interval.start + interval.length;
+  // Whichever bound comes first: the time, or the operations at the pace so far.
   absl::Duration left = seconds_max - at;
   if (operations_max != INT64_MAX && interval.started > 0) {
     const double share = static_cast<double>(operations_max - interval.started) /
@@ -130,6 +131,7 @@ std::string LatencyText(int64_t nanos) {
     const int decimals = number < 10 ? 2 : number < 100 ? 1 : 0;
     return absl::StrFormat("%.*f%s", decimals, number, unit);
   };
+  // What would be rounded to 1000 of a unit is 1 of the next.
   if (nanos < 999'500) return with_digits(value / 1e3, "us");
   if (nanos < 999'500'000) return with_digits(value / 1e6, "ms");
   return with_digits(value / 1e9, "s");

@@ -10,6 +10,7 @@ namespace {
 void AddOfPhase(std::vector<std::string>& all, const PhaseResult& phase) {
   if (phase.loop == LoopKind::kOpen && phase.RateOutcome() == PhaseResult::Rate::kMissed)
     all.push_back(absl::StrCat(phase.name, ": the rate was not reached"));
+  // A run over records that are not there measures something else.
   if (phase.name == "load" && phase.total.Errors() > 0) {
     all.push_back(absl::StrCat("the load is incomplete: ", CountText(phase.total.Errors()), " of ",
                                CountText(phase.total.Operations()),

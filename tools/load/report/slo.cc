@@ -112,12 +112,14 @@ absl::StatusOr<std::vector<Slo>> Slo::Parse(std::string_view texts) {
 
 SloOutcome Judge(const Slo& slo, const PhaseResult& run) {
   if (slo.of == Slo::Of::kOperations) {
+    // Only what succeeded counts: refusals are quick.
     const double succeeded =
         run.seconds > 0 ? static_cast<double>(run.total.Succeeded()) / run.seconds : 0;
     return {slo.text, absl::StrFormat("%.0f", succeeded), succeeded > slo.limit};
   }
   if (slo.of == Slo::Of::kErrors) {
     const double operations = static_cast<double>(run.total.Operations());
+    // Without operations all has failed: nothing shows that the objective was kept.
     const double share =
         operations > 0 ? 100 * static_cast<double>(run.total.Errors()) / operations : 100;
     return {slo.text, absl::StrFormat("%.3f%%", share), share < slo.limit};

@@ -26,6 +26,7 @@ Driver::Driver(World world, Next next, DriverOptions options)
   const int64_t lanes = static_cast<int64_t>(world_.lanes.size());
   CHECK_GE(options_.threads, lanes);
   for (int64_t i = 0; i < lanes; ++i) {
+    // Threads are shared out among the clients; the first ones get what is left over.
     room_.push_back(options_.threads / lanes + (i < options_.threads % lanes ? 1 : 0));
   }
 }
@@ -80,6 +81,7 @@ Driver::UnderWayPtr Driver::TakeNext(size_t lane) {
     if (meant >= options_.start_within) EndAt(now);
     if (ended_at_ || intended > now) return nullptr;
   }
+  // Under the lock, so that operations have one order, whoever carries them out.
   std::optional<Operation> operation = next_();
   if (!operation) {
     EndAt(now);
@@ -149,6 +151,7 @@ int64_t Driver::Behind() {
 void Driver::Start(const UnderWayPtr& work) {
   work->key = world_.keys.Of(work->operation.record);
   work->started = world_.clock.Now();
+  // In a closed loop nobody meant it to start earlier.
   if (!options_.pacing) work->intended = work->started;
   switch (work->operation.kind) {
     case Kind::kRead:
@@ -179,6 +182,8 @@ void Driver::StartRead(const UnderWayPtr& work) {
         } else {
           NoteReadFailed(*work, 1);
         }
+        // A record that is not there is written all the same; after an error the operation has
+        // failed.
         const bool goes_on = work->operation.kind == Kind::kReadModifyWrite &&
                              (value.ok() || absl::IsNotFound(value.status()));
         if (goes_on) return StartPut(work);
@@ -320,6 +325,7 @@ void Driver::NoteWriteBegins(UnderWay& work, Ledger::Write::Means means) {
 
 void Driver::NoteWriteEnds(const UnderWay& work, const absl::Status& status) {
   if (world_.ledger == nullptr) return;
+  // After a timeout the write may or may not have been carried out, or may yet be.
   const WriteOutcome outcome = status.ok()                        ? WriteOutcome::kAcknowledged
                                : absl::IsDeadlineExceeded(status) ? WriteOutcome::kUnknown
                                                                   : WriteOutcome::kRefused;
@@ -353,6 +359,7 @@ void Driver::NoteRowsRead(const UnderWay& work, int64_t count, const std::vector
   std::vector<const Row*> found(static_cast<size_t>(count));
   for (const Row& row : rows) {
     std::optional<int64_t> record = world_.keys.RecordOf(first, row.sort_key);
+    // Rows behind the range that was noted are not judged.
     if (record && *record >= first && *record < first + count) {
       found[static_cast<size_t>(*record - first)] = &row;
     }
@@ -363,6 +370,7 @@ void Driver::NoteRowsRead(const UnderWay& work, int64_t count, const std::vector
     } else if (first + i < complete_before) {
       NoteRead(work, first + i, std::nullopt);
     } else {
+      // Not read: the answer ended before it.
       world_.ledger->ReadEndsWithout({first + i, work.started, options_.read_time});
     }
   }

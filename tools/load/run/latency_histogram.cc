@@ -65,6 +65,7 @@ double LatencyHistogram::Mean() const {
 
 int64_t LatencyHistogram::Percentile(double percentile) const {
   if (count_ == 0) return 0;
+  // Rounding must not push a whole number up to the next rank.
   const double wanted = std::ceil(percentile / 100 * static_cast<double>(count_) - 1e-9);
   const uint64_t rank =
       std::clamp<uint64_t>(static_cast<uint64_t>(std::max(wanted, 1.0)), 1, count_);

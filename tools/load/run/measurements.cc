@@ -43,8 +43,10 @@ void Measurements::Record(size_t slot, const Sample& sample, const absl::Status&
   Slot& mine = *slots_[slot];
   const MutexLock lock(mine.mutex);
   KindTally& kind = mine.tally.kinds[static_cast<size_t>(sample.kind)];
+  // A record that is not there is an answer like another, whose time counts.
   if (!status.ok() && !absl::IsNotFound(status)) {
     ++kind.errors[status.code()];
+    // One message of each code is enough for the summary.
     kind.first_error.try_emplace(status.code(), status.message());
     return;
   }

@@ -43,6 +43,7 @@ void Zipfian::SetEta() {
   eta_ = (1 - std::pow(2.0 / static_cast<double>(items_), 1 - kTheta)) / (1 - zeta_of_two / zeta_);
 }
 
+// Adds up the new items alone: to begin anew with every insert would take longer each time.
 void Zipfian::GrowTo(int64_t last) {
   const int64_t items = last - first_ + 1;
   if (items <= items_) return;
@@ -66,6 +67,8 @@ ScrambledZipfian::ScrambledZipfian(int64_t first, int64_t last)
 }
 
 int64_t ScrambledZipfian::Next(Dice& dice) {
+  // The ranks' distribution never grows, so that its zeta is a constant; the hash spreads the hot
+  // ones.
   return first_ + HashOfNumber(ranks_.Next(dice)) % items_;
 }
 
@@ -91,6 +94,7 @@ Exponential::Exponential(Shape shape)
 
 int64_t Exponential::Next(Dice& dice) {
   const double draw = -std::log(1 - dice.Unit()) / gamma_;
+  // The bound keeps the cast defined; the caller draws again what lies outside (NextRecord).
   return draw < 0x1p62 ? static_cast<int64_t>(draw) : int64_t{1} << 62;
 }
 
@@ -106,6 +110,7 @@ int64_t Sequential::Next(Dice&) {
 
 Weighted::Weighted(std::vector<std::pair<int64_t, uint64_t>> values) : sums_(std::move(values)) {
   uint64_t sum = 0;
+  // Sums instead of weights: Next finds its value by halving.
   for (auto& [value, weight] : sums_) weight = sum += weight;
   CHECK_GT(sum, 0u);
 }

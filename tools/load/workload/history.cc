@@ -41,6 +41,7 @@ void History::Add(const Entry& entry) {
   }
   out.Key("call");
   out.Int64(entry.call.nanos());
+  // null: the outcome is not known, so that it may take effect at any later time.
   out.Key("return");
   if (entry.end) {
     out.Int64(entry.end->nanos());

@@ -114,6 +114,7 @@ void Ledger::EndRead(Record& record, Instant began) {
 
 bool Ledger::Fits(const Candidate& candidate, const std::optional<Stamp>& stamp,
                   Instant now) const {
+  // What this run has not written: nothing, or the value of an earlier run.
   if (candidate.sequence == kBefore) return !stamp || stamp->run != run_;
   if (!stamp) return candidate.means == Write::Means::kRemove || now >= candidate.expires;
   return candidate.means == Write::Means::kPut && stamp->run == run_ &&
@@ -145,12 +146,14 @@ void Ledger::Judge(Shard& shard, Record& record, const Read& read,
   } else {
     absl::StrAppend(&text, ", which no write that may count left there");
   }
+  // After the run nobody writes: an older value then is a loss, not a delay.
   const bool is_lost = !stamp || read.time == ReadTime::kAfterRun;
   Note(shard, {is_lost ? Violation::Type::kLost : Violation::Type::kStale, read.record, now, text});
 }
 
 void Ledger::Note(Shard& shard, Violation violation) {
   ++shard.verdict.violations[static_cast<size_t>(violation.type)];
+  // All are counted; the first ones are enough to begin a search with.
   if (shard.verdict.first.size() < kKept) shard.verdict.first.push_back(std::move(violation));
 }
 

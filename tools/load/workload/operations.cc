@@ -54,6 +54,7 @@ OperationSource::OperationSource(const Workload& workload, Options options)
 }
 
 int64_t OperationSource::last() const {
+  // The newest inserts may be under way still: a read of one would find nothing.
   const int64_t last_settled = next_insert_ - 1 - options_.settling;
   if (last_settled >= workload_.record_count) return last_settled;
   return workload_.insert_start + workload_.insert_count - 1;
@@ -74,6 +75,7 @@ Kind OperationSource::NextKind() {
 
 int64_t OperationSource::NextRecord() {
   if (latest_ != nullptr) {
+    // Ranks from the newest record backwards.
     latest_->GrowTo(last() - first());
     return last() - latest_->Next(dice_);
   }
@@ -95,6 +97,7 @@ std::optional<Operation> OperationSource::Next() {
   const int64_t left_in_hash_key = per_hash_key - operation.record % per_hash_key;
   if (operation.kind == Kind::kScan) operation.count = scan_length_->Next(dice_);
   if (operation.kind == Kind::kMultiGet || operation.kind == Kind::kMultiPut) {
+    // Within its hash key, and of records that are there.
     operation.count =
         std::min({workload_.multi_size, left_in_hash_key, last() - operation.record + 1});
   }
@@ -131,6 +134,7 @@ RecordKey KeyNames::Of(int64_t record) const {
   }
   if (workload_.records_per_hash_key > 1) {
     const std::string place = absl::StrCat(record % workload_.records_per_hash_key);
+    // All of one length: a scan meets them in the order of their numbers.
     key.sort_key = std::string(sort_key_digits_ - place.size(), '0') + place;
   }
   return key;

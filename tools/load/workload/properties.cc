@@ -48,6 +48,7 @@ std::optional<std::string> Unescape(std::string_view text) {
       case 'r':
         out += '\r';
         break;
+      // Refused rather than read wrongly (Parse says so).
       case 'u':
         return std::nullopt;
       default:
@@ -82,6 +83,7 @@ absl::Status Properties::Parse(std::string_view text, std::string_view origin) {
       std::string_view piece = Trim(text.substr(0, end));
       text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
       ++number;
+      // Only where a line begins: what it goes on with may begin with any sign.
       if (line.empty() && (piece.starts_with('#') || piece.starts_with('!'))) piece = {};
       goes_on = GoesOn(piece);
       line += goes_on ? piece.substr(0, piece.size() - 1) : piece;

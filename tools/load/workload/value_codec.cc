@@ -37,12 +37,14 @@ std::string EncodeValue(const Stamp& stamp, size_t bytes) {
   Put(value, 8, stamp.run);
   Put(value, 16, stamp.record);
   Put(value, 24, stamp.sequence);
+  // Bytes that the sequence alone determines.
   Dice filler(static_cast<uint64_t>(stamp.sequence));
   for (size_t at = kStampBytes; at < value.size(); at += 8) {
     const uint64_t word = filler.Next();
     memcpy(value.data() + at, &word, std::min<size_t>(8, value.size() - at));
   }
   Put(value, 4, Crc32c(std::string_view(value).substr(kSummedFrom)));
+  // A value that is too short for the stamp is cut: it can't be verified (CheckVerifiable).
   value.resize(bytes);
   return value;
 }

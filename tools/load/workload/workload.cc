@@ -22,6 +22,7 @@ constexpr std::array<std::string_view, kKinds> kProportions = {
     "scanproportion",     "readmodifywriteproportion", "deleteproportion",
     "multigetproportion", "multiputproportion"};
 
+// Those that act, beside the proportions.
 const std::vector<std::string_view> kKnown = {
     "workload", "table", "recordcount", "operationcount", "insertstart", "insertcount",
     "threadcount", "target", "maxexecutiontime", "warmuptime", "fieldcount", "fieldlength",
@@ -192,6 +193,8 @@ absl::Status ReadRecords(const Properties& properties, Workload& workload) {
         " don't lie within recordcount=", workload.record_count));
   }
   ASSIGN_OR_RETURN(int64_t operations, properties.Number("operationcount", 0));
+  // Twice what the mix will insert: the scrambled distribution spreads over all of them from the
+  // start, because its hot records would move if it grew.
   workload.expected_inserts = static_cast<int64_t>(2.0 * static_cast<double>(operations) *
                                                    workload.ProportionOf(Kind::kInsert));
   return absl::OkStatus();
@@ -229,6 +232,7 @@ absl::Status ReadKeys(const Properties& properties, Workload& workload) {
     return absl::InvalidArgumentError(absl::StrCat("insertorder=", order, ": hashed or ordered"));
   }
   workload.has_hashed_keys = order == "hashed";
+  // These stay within one hash key, which must hold several records then.
   const bool needs_groups = workload.ProportionOf(Kind::kScan) > 0 ||
                             workload.ProportionOf(Kind::kMultiGet) > 0 ||
                             workload.ProportionOf(Kind::kMultiPut) > 0;
@@ -288,6 +292,7 @@ std::unique_ptr<Distribution> LengthShape::Make() const {
 
 int64_t LengthShape::Largest() const {
   if (form != Form::kHistogram) return max;
+  // Its minimum and maximum mean nothing here: lengths come from the file.
   int64_t largest = 0;
   for (const auto& [length, weight] : histogram) largest = std::max(largest, length);
   return largest;
@@ -354,6 +359,7 @@ std::vector<std::pair<std::string, std::string>> Workload::Describe() const {
 }
 
 absl::StatusOr<std::string_view> CoreWorkload(std::string_view letter) {
+  // YCSB's workloads a to f, in this order.
   static constexpr std::array<std::string_view, 6> kCore = {
       "readproportion=0.5\nupdateproportion=0.5\nrequestdistribution=zipfian\n",
       "readproportion=0.95\nupdateproportion=0.05\nrequestdistribution=zipfian\n",
