@@ -96,6 +96,7 @@ absl::StatusOr<IniFile> IniFile::Load(const std::string& path) {
   while (content.size() <= kFileBytesMax && (n = read(fd, buffer, sizeof(buffer))) > 0) {
     content.append(buffer, static_cast<size_t>(n));
   }
+  // close may change errno.
   int read_errno = errno;
   close(fd);
   if (n < 0) return absl::InvalidArgumentError(absl::StrCat(path, ": ", strerror(read_errno)));

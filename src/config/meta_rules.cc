@@ -83,6 +83,7 @@ absl::Span<const Rule> MetaRules() { return kRules; }
 absl::Status SetMetaDataDirectory(Draft& draft, std::string_view value, const std::string& origin) {
   if (value.empty()) return absl::InvalidArgumentError("empty; write an existing directory");
   draft.config.meta_data_directory = value;
+  // For the message where that directory is not fit to be used.
   draft.config.meta_data_directory_origin = origin;
   return absl::OkStatus();
 }

@@ -22,6 +22,7 @@ absl::Status SetMissingWait(Draft& draft, std::string_view value, const std::str
 
 absl::Status SetNewDirectories(Draft& draft, std::string_view value, const std::string&) {
   std::vector<std::string>& tags = draft.config.replica.layout.new_data_directories;
+  // Whether data_dirs has them is known when all keys are read.
   tags = absl::StrSplit(Text(value), absl::ByAnyChar(", "), absl::SkipEmpty());
   if (tags.empty()) return absl::InvalidArgumentError("empty; write tags of data_dirs: ssd1,ssd2");
   return absl::OkStatus();
@@ -60,6 +61,7 @@ absl::Status SetLogPlacement(Draft& draft, std::string_view value, const std::st
 absl::Status SetLogHome(Draft& draft, std::string_view value, const std::string& origin) {
   if (value.empty()) return absl::InvalidArgumentError("empty; write an existing directory");
   draft.config.replica.layout.log_home_directory = value;
+  // For the message where that directory is not fit to be used.
   draft.config.log_home_directory_origin = origin;
   return absl::OkStatus();
 }

@@ -237,6 +237,7 @@ MetricRegistrations RegisterRequests(MetricRegistry& registry,
         std::vector<LabeledHistogram> rows;
         for (const RequestBook::Row& row : *read)
           for (size_t i = 0; i < kWriteStages; ++i)
+            // Stages that no write has gone through would be series that say nothing.
             if (row.by_stage[i].count > 0)
               rows.push_back(
                   {WithLabel(LabelsOf(row), "stage", WriteStageName(static_cast<WriteStage>(i))),

@@ -127,6 +127,7 @@ void StartLog(const char* program, const ServerConfig& config) {
   files_max = static_cast<size_t>(config.log_files_max);
   SetLogLevel(config.log_level);
   google::InitGoogleLogging(program);
+  // Never destroyed: threads may log until the process is gone.
   queue = new LogQueue(kLogQueueBytes, Write, SayDropped);
   for (google::LogSeverity severity = google::GLOG_INFO; severity < google::NUM_SEVERITIES;
        ++severity) {
@@ -144,6 +145,7 @@ void StartLog(const char* program, const ServerConfig& config) {
   }
   // Standard error has a CHECK's line beside the files only.
   FLAGS_stderrthreshold = LogsToFiles() ? google::GLOG_FATAL : google::NUM_SEVERITIES;
+  // What waits in the queue then is written before the process ends.
   std::atexit(FlushLog);
 }
 

@@ -19,6 +19,7 @@ DiskImage::Half HalfOf(const std::string& path) {
 }  // namespace
 
 void DiskImage::Copy(const SimDisk& disk, const std::vector<std::string>& directories, Half half) {
+  // That half alone is copied anew; the other one stays of its own moment.
   std::erase_if(files_, [&](const auto& entry) { return entry.second.half == half; });
   for (const std::string& path : directories) {
     const absl::StatusOr<InodePtr> directory = disk.Find(path);

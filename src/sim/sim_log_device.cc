@@ -60,6 +60,7 @@ absl::Duration SimLogDevice::Delay(int64_t micros_min, int64_t micros_max) {
 }
 
 void SimLogDevice::Answer(const PendingPtr& pending, absl::Status status) {
+  // The strand goes with the answer, so that a write has one.
   if (!pending->request.reply_on) return;
   stats_.append_nanos.Record(NanosSince(pending->begun));
   stats_.records_per_write.Record(pending->request.records);
@@ -148,6 +149,7 @@ void SimLogDevice::Written(const PendingPtr& pending) {
 void SimLogDevice::SyncOwn(const PendingPtr& pending) {
   File& file = static_cast<File&>(*pending->request.file);
   absl::Status status;
+  // A disk that lies says that it is done, and nothing is durable.
   if (!node_.disk().forgets_flushes()) status = node_.disk().SyncFile(file.inode());
   if (!life_->alive) return;
   if (!status.ok()) file.Fail();

@@ -283,6 +283,7 @@ void SimNetwork::Handle(const Asked& asked, Copies copies) {
   server->network.world_.FoldIntoTrace(Crc32c(delivery.request.name) ^
                                        Crc32c(delivery.request.body));
   std::string& sent = delivery.request.body;
+  // Counted until it is answered, or nobody is left who could.
   Debt debt(server, sent.size());
   InboundRequest inbound = MakeInbound(delivery.request, delivery.from,
                                        copies == Copies::kOne ? std::exchange(sent, {}) : sent);
@@ -297,6 +298,7 @@ void SimNetwork::Handle(const Asked& asked, Copies copies) {
 void SimNetwork::Answer(const Asked& asked, ErrorCode error, std::string body) {
   const PortPtr server = asked.server.lock();
   const OutboundRequest& request = asked.delivery->request;
+  // As if the answer were lost: the caller's call ends by its timeout.
   if (server != nullptr && server->network.is_withheld &&
       server->network.is_withheld(server->local, request))
     return;

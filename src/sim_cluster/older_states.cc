@@ -65,6 +65,7 @@ bool OlderStates::NamesOneGoneForGood(const State& state) const {
 }
 
 bool OlderStates::IsOlder(const State& state, int64_t ballots) const {
+  // Some partition has changed by that many ballots since.
   return std::any_of(groups_.stored().begin(), groups_.stored().end(), [&](const auto& entry) {
     const auto kept = state.stored.find(entry.first);
     return kept != state.stored.end() && kept->second.ballot + ballots <= entry.second.ballot;
@@ -93,6 +94,7 @@ void OlderStates::AwaitMoment() {
 void OlderStates::Keep() {
   constexpr size_t kStatesMax = 4;
   SimNode& node = *lives_.meta().node;
+  // StateNow takes for granted that the store and the journal can be read.
   if (node.alive() && !node.disk().is_in_trouble()) {
     kept_.push_back(StateNow());
     if (kept_.size() > kStatesMax) kept_.erase(kept_.begin());

@@ -51,6 +51,7 @@ void ServerLives::PrepareNode(SimNode& node) {
   std::vector<std::string> paths = {ClusterSettings::kMetaRoot};
   if (&node != meta_.node) paths = settings_.DiskPaths();
   for (const std::string& path : paths) CHECK(node.disk().CreateDirectories(path).ok()) << path;
+  // There before the first life, and through any power cut.
   node.disk().MakeDurable();
   if (settings_.run.disks == SimClusterOptions::Disks::kForgetFlushes) node.disk().ForgetFlushes();
   SimRandom& random = world_.random();

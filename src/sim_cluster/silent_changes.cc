@@ -64,6 +64,7 @@ void SilentChanges::Change(SimServer& server) {
   const bool may_lead = MayLead();
   if (groups_.HasLostCopy() || !troubles_.IsCalm() || may_lead || candidates.empty()) {
     troubles_.Discount(Fault::kSilentChange);
+    // Tried again once the other troubles are over; one such wait at a time is enough.
     if (!groups_.HasLostCopy() && !may_lead && !std::exchange(awaits_calm_, true)) AwaitCalm();
     return;
   }
@@ -90,6 +91,7 @@ void SilentChanges::AwaitCalm() {
     if (!troubles_.are_on() || groups_.HasLostCopy()) return;
     if (!troubles_.IsCalm()) return AwaitCalm();
     awaits_calm_ = false;
+    // Taken back when it was put off, it counts now that it happens.
     troubles_.Count(Fault::kSilentChange);
     Change(lives_.AnyServer());
   });
@@ -115,6 +117,8 @@ void SilentChanges::VerifyUntilEqual(PartitionId pid) {
     if (found_equal_.size() >= kFoundEqualTimes) return;
     const PartitionConfiguration* stored = groups_.Find(pid);
     for (const auto& server : lives_.servers()) {
+      // Only a primary verifies. It is told directly: no trouble of the network keeps the question
+      // away.
       if (server->endpoint != stored->primary || !server->IsUp() || !server->server) continue;
       // First what became of the last run, then the next.
       for (const VerifyAction action : {VerifyAction::kQuery, VerifyAction::kStart})

@@ -41,6 +41,7 @@ double ServerLoad::PerSecond(std::string_view name, std::string_view label,
 }
 
 int64_t ServerLoad::FullestDiskPercentLeft() const {
+  // The fullest disk alone: the others' room is of no use to it.
   int64_t least = 100;
   for (const MetricSample& sample : now_.samples)
     if (sample.name == "disk_capacity_bytes" && sample.value > 0)
@@ -81,6 +82,7 @@ std::vector<absl::StatusOr<ServerLoad>> LookAt(const std::vector<Endpoint>& serv
   absl::SleepFor(pause);
   std::vector<absl::StatusOr<ServerLoad>> loads;
   for (size_t i = 0; i < servers.size(); ++i) {
+    // Who was silent the first time is not asked again: one look tells no rates.
     absl::StatusOr<ServerLook> now = before[i].ok() ? LookAtOne(servers[i]) : before[i];
     if (now.ok())
       loads.emplace_back(ServerLoad(*std::move(before[i]), *std::move(now)));

@@ -12,7 +12,7 @@
 namespace arion::load {
 namespace {
 
-// HdrHistogram's V2 encoding, plain and compressed.
+// HdrHistogram's second encoding, plain and compressed.
 constexpr uint32_t kCookie = 0x1C849303 | 0x10;
 constexpr uint32_t kCompressedCookie = 0x1C849304 | 0x10;
 

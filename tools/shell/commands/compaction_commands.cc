@@ -49,6 +49,7 @@ absl::StatusOr<Outcome> Start(Session& session, const std::string& table,
   int done = 0;
   if (arguments.Has("--wait")) {
     ASSIGN_OR_RETURN(done, AwaitEnd(session, table));
+    // Ctrl-C ended the waiting, not the compaction.
     if (done < 100) outcome.health = Health::kNotDone;
   }
   outcome.answer.Add("progress", int64_t{done})

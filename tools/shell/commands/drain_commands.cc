@@ -24,6 +24,7 @@ absl::StatusOr<Outcome> Drain(Session& session, const Words& words) {
   if (!node) return UsageError("which server? 10.0.0.1:34801");
   const What what = arguments.Has("--primaries") ? What::kPrimaries : What::kEverything;
   ASSIGN_OR_RETURN(const Plan plan, PlanOf(session, *node, what));
+  // Before anybody is asked to confirm.
   RETURN_IF_ERROR(Refusal(plan));
   ASSIGN_OR_RETURN(const int64_t left, LeftOn(session, *node, what));
   Outcome outcome;

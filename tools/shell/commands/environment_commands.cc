@@ -15,6 +15,7 @@ absl::StatusOr<Outcome> Get(Session& session, const Words& arguments) {
   ASSIGN_OR_RETURN(TableState table, session.cluster().FindTable(name));
   Answer::List list{"app_envs", {"key", "value", "acts"}, {}};
   for (const auto& [key, value] : table.info.envs) {
+    // An older version may have stored what nothing here acts upon.
     const bool acts = CheckTableEnvironment(key, value).ok();
     list.rows.push_back({Escape(key), Escape(value), std::string(acts ? "yes" : "no")});
   }
@@ -60,6 +61,7 @@ absl::StatusOr<Outcome> Clear(Session& session, const Words& arguments) {
                    Arguments::Parse(arguments, {"-p", "--prefix"}, {"-a", "--all"}));
   const bool all = parsed.Has("-a") || parsed.Has("--all");
   const std::string prefix = parsed.Value("-p") + parsed.Value("--prefix");
+  // Neither would clear all by mistake, both contradict each other.
   if (all == !prefix.empty() || !parsed.words().empty())
     return UsageError("either -a for all, or -p PREFIX for those that start with PREFIX.");
   return Update(session, {.op = EnvOperation::kClear, .clear_prefix = prefix});

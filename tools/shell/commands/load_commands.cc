@@ -96,6 +96,7 @@ Answer::List SlowRows(const Gathered& gathered, const std::string& partition) {
         TextOf(row, "from"),
         NumberOf(row, "took_us")};
     for (const char* stage : kStages)
+      // A stage that a request did not go through has no time; 0 would be one.
       cells.push_back(row.contains(stage) ? Cell(NumberOf(row, stage)) : Cell(std::string()));
     cells.push_back(NumberOf(row, "asked_bytes"));
     cells.push_back(NumberOf(row, "answered_bytes"));
@@ -114,6 +115,7 @@ absl::StatusOr<Outcome> Slow(Session& session, const Words& words) {
     partition = pid.ToString();
   }
   ASSIGN_OR_RETURN(const int limit, LimitOf(arguments));
+  // More than are shown: the latest of all servers are chosen here.
   ASSIGN_OR_RETURN(Gathered gathered, GatherRows(session, "/slow?limit=512"));
   Outcome outcome;
   Answer::List list = SlowRows(gathered, partition);
@@ -128,6 +130,7 @@ absl::StatusOr<Outcome> HotKeysCommand(Session& session, const Words& words) {
   const std::string table = arguments.words().empty() ? "" : arguments.words()[0];
   ASSIGN_OR_RETURN(const int limit, LimitOf(arguments));
   if (!table.empty()) RETURN_IF_ERROR(session.cluster().FindTable(table).status());
+  // More than are shown: the hottest of all servers are chosen here.
   ASSIGN_OR_RETURN(Gathered gathered, GatherRows(session, "/hotkeys?limit=1000"));
   std::stable_sort(gathered.rows.begin(), gathered.rows.end(), [](const auto& a, const auto& b) {
     return NumberOf(a.second, "per_second") > NumberOf(b.second, "per_second");
@@ -167,6 +170,7 @@ absl::StatusOr<Outcome> Disks(Session& session, const Words& arguments) {
                            is_older
                                ? std::string("of an older version: disk-capacity tells its room")
                                : std::string("no answer")});
+      // Every row has a cell in each column.
       list.rows.back().resize(list.columns.size(), std::string());
       continue;
     }

@@ -26,6 +26,7 @@ std::string ActionName(ConfigType type) {
   return "?";
 }
 
+// kInvalid asks for the level and leaves it as it is.
 absl::StatusOr<Outcome> ControlMeta(Session& session, FunctionLevel level) {
   ASSIGN_OR_RETURN(AdminClient * admin, session.cluster().Admin());
   ASSIGN_OR_RETURN(ControlMetaResponse answer, admin->ControlMeta({level}));
@@ -136,6 +137,7 @@ absl::StatusOr<Outcome> Balance(Session& session, const Words& words) {
   if (what == "copy_sec" && !partition.IsSecondary(from))
     return absl::FailedPreconditionError(
         absl::StrCat(from.ToString(), " is not secondary of ", pid.ToString()));
+  // A primary moves to a member; a copy is made where there is none.
   if (partition.IsMember(to) != (what == "move_pri"))
     return absl::FailedPreconditionError(
         absl::StrCat(to.ToString(), partition.IsMember(to) ? " has" : " does not have",
@@ -144,6 +146,8 @@ absl::StatusOr<Outcome> Balance(Session& session, const Words& words) {
   if (what == "move_pri")
     return CarryOut(session, arguments, pid,
                     {{from, from, kDowngradeToSecondary}, {to, to, kUpgradeToPrimary}}, false);
+  // The new copy is made before the primary leaves the old one, which goes last: the group never
+  // has fewer members than it had.
   if (what == "copy_pri")
     return CarryOut(session, arguments, pid,
                     {{from, to, kAddSecondaryForLoadBalance},
@@ -207,6 +211,7 @@ absl::StatusOr<Outcome> DddDiagnose(Session& session, const Words& words) {
     // Of this partition only: it has changed meanwhile.
     if (!absl::IsInvalidArgument(status)) may_propose = false;
   }
+  // What was proposed is not healed yet: the meta server carries it out.
   if (!dead.partitions.empty()) outcome.health = Health::kBad;
   if (!refused.empty()) outcome.health = Health::kNotDone;
   outcome.answer.Add("dead", static_cast<int64_t>(dead.partitions.size()))

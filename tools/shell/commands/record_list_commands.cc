@@ -102,6 +102,7 @@ Outcome Show(const Session& session, const MultiGetResult& result, Values values
 absl::StatusOr<Outcome> Show(const Session& session, RowRange range, HashKeyColumn hash_key,
                              Values values, int32_t asked) {
   RowList list(session, hash_key, values);
+  // A bound also where nobody asked for one: a table may be of any size.
   const int32_t most = asked > 0 ? asked : kRecordsByDefault;
   int32_t count = 0;
   for (absl::StatusOr<Row>& row : range) {
@@ -327,6 +328,7 @@ absl::StatusOr<Outcome> CheckAndSet(Session& session, const Words& words) {
   CheckedSet set{.hash_key = words[0], .check_sort_key = check_key, .set_value = value};
   ASSIGN_OR_RETURN(set.check.type, CheckNamed(parsed.Value("-t")));
   set.check.operand = operand;
+  // Without -s the record that was checked is written; an empty -s names the empty sort key.
   if (parsed.Has("-s")) set.set_sort_key = set_key;
   ASSIGN_OR_RETURN(set.ttl, TtlOf(parsed));
   set.checked_value = parsed.Has("-r") ? CheckedValue::kReturn : CheckedValue::kOmit;

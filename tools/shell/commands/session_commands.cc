@@ -60,6 +60,7 @@ absl::StatusOr<Outcome> ChangeCluster(Session& session, const Words& arguments) 
     return absl::FailedPreconditionError(
         absl::StrCat("the cluster stays as it was: ", arguments[0], ": ", there.message()));
   }
+  // The other cluster's table of that name is another one.
   session.set_table_name("");
   Outcome outcome;
   outcome.answer.Add("meta_servers", arguments[0]).Say(session.HealthLine());

@@ -247,6 +247,7 @@ void AddHealing(const Overview& overview, Answer::List* jobs) {
       members += static_cast<int64_t>(partition.MemberCount());
       wanted += table.info.max_replica_count;
     }
+    // Below steady nothing is under way, however many are missing.
     if (members < wanted && overview.Heals())
       jobs->rows.push_back({std::string("healing"), Escape(table.info.app_name),
                             absl::StrCat(members, "/", wanted, " replicas")});
@@ -287,6 +288,7 @@ absl::StatusOr<Outcome> ShowStatus(Session& session, const Words& arguments) {
     problems.rows.push_back({clock.whose, clock.what, clock.remedy});
   AddPartitions(overview, &problems);
   const std::vector<Joining> joins = WhoJoins(session, overview.nodes, silent);
+  // Servers of one version see to it by beacons; only beside others is it worth the questions.
   if (!joins.empty())
     for (const Joining& lease : WhoLeadsTooLong(session, overview.nodes, silent))
       problems.rows.push_back({lease.who, lease.what, lease.way});

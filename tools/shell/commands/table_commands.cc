@@ -141,6 +141,7 @@ absl::StatusOr<Outcome> List(Session& session, const Words& words) {
       outcome.health = Health::kBad;
   }
   outcome.answer.AddList(std::move(list));
+  // Those that were dropped have no members that could be asked.
   std::erase_if(tables, [](const TableState& table) { return table.partitions.empty(); });
   AddWeakTables(session, tables, &outcome.answer);
   if (arguments.Has("-d")) outcome.answer.AddList(HealthList(tables));
@@ -293,8 +294,10 @@ absl::StatusOr<Outcome> Rename(Session& session, const Words& arguments) {
   if (arguments.size() != 2) return UsageError("the name it has and the new one");
   ASSIGN_OR_RETURN(AdminClient * admin, session.cluster().Admin());
   const absl::Status renamed = admin->RenameTable({arguments[0], arguments[1]}).status();
+  // A refusal of the meta server is not wrong usage.
   if (absl::IsInvalidArgument(renamed)) return absl::FailedPreconditionError(renamed.message());
   RETURN_IF_ERROR(renamed);
+  // The name may soon be another table's.
   session.cluster().ForgetOpenTable(arguments[0]);
   if (session.table_name() == arguments[0]) session.set_table_name(arguments[1]);
   Outcome outcome;
