@@ -346,9 +346,9 @@ void Replica::CarryOut(Effects& effects) {
     }
   }
 
-  // The log first: its write and the prepares run side by side, and the disk is the slower.
-  for (LogAppend& append : effects.append) Append(std::move(append));
+  // The prepares first: what a member has to write begins a message later than the write here.
   for (Envelope& envelope : effects.send) messages_.Send(std::move(envelope));
+  for (LogAppend& append : effects.append) Append(std::move(append));
   for (const MutationPtr& mutation : effects.apply)
     writes_.times().Committed(mutation->decree, last_step_);
   if (!effects.apply.empty()) applies_->Apply(store_.engine(), effects.apply, UrgencyOfApplies());
