@@ -350,9 +350,17 @@ HttpResponse StartCompaction(MetaServer& server, const HttpRequest& request) {
     return it->value.GetInt64();
   };
   start.trigger_time = number("trigger_time");
-  if (const auto level = number("target_level")) start.target_level = static_cast<int32_t>(*level);
-  if (const auto count = number("max_concurrent_running_count"))
-    start.max_running_count = static_cast<int32_t>(*count);
+  // What the request has no room for would become another number.
+  const auto small_number = [&](const char* name, std::optional<int32_t>* field) {
+    const std::optional<int64_t> value = number(name);
+    if (value && *value == static_cast<int32_t>(*value)) *field = static_cast<int32_t>(*value);
+    return !value || field->has_value();
+  };
+  for (const auto& [name, field] :
+       {std::pair("target_level", &start.target_level),
+        std::pair("max_concurrent_running_count", &start.max_running_count)})
+    if (!small_number(name, field))
+      return {.status = 400, .body = absl::StrCat(name, " is beyond 32 bits\n")};
   const auto bottommost = body.FindMember("bottommost_level_compaction");
   start.bottommost =
       bottommost != body.MemberEnd() && bottommost->value.IsBool() && bottommost->value.GetBool();

@@ -268,10 +268,11 @@ ClusterInfoResponse AnswerClusterInfo(const ClusterState& state, const ClusterFa
     }
   }
   std::vector<int64_t> primary_counts, replica_counts;
-  for (const auto& [endpoint, count] : replicas) {
-    // A dead server's share says nothing about the balance of those that serve.
-    if (!state.IsAlive(endpoint)) continue;
-    replica_counts.push_back(count);
+  for (const auto& [endpoint, node] : state.nodes) {
+    // A dead server's share says nothing about the balance of those that serve. One that is new
+    // has nothing yet, and counts.
+    if (!node.alive) continue;
+    replica_counts.push_back(replicas[endpoint]);
     primary_counts.push_back(primaries[endpoint]);
   }
   ClusterInfoResponse response{.arion_caps = kCapsTellsDurability};

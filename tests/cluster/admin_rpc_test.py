@@ -114,10 +114,10 @@ def command(address, name, *arguments):
     return result[7:7 + length].decode()
 
 
-def page(address, path, **arguments):
+def page(address, path, posted=None, **arguments):
     query = urllib.parse.urlencode(arguments)
     try:
-        with urllib.request.urlopen(f"http://{address}{path}?{query}", timeout=10 * harness.PATIENCE) as answer:
+        with urllib.request.urlopen(f"http://{address}{path}?{query}", posted, timeout=10 * harness.PATIENCE) as answer:
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as error:
         return error.code, error.read().decode()
@@ -234,6 +234,9 @@ class AdminRpcTest(harness.ClusterTest):
         self.assertEqual(page(self.meta, "/meta/app", name='x"y')[0], 404)
         self.assertEqual(page(self.meta, "/meta/nothing")[0], 404)
         self.assertEqual(page(self.meta, "/meta/app/start_compaction")[0], 405)
+        for number in (1 << 32) + 1, -(1 << 40):
+            wish = json.dumps({"app_name": "t", "type": "once", "target_level": number}).encode()
+            self.assertEqual(page(self.meta, "/meta/app/start_compaction", wish), (400, "target_level is beyond 32 bits\n"))
 
     def test_a_compaction_runs_on_every_member_and_says_how_far_it_is(self):
         def start(*extra):

@@ -5,6 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cerrno>
+#include <fstream>
+
+#include "tests/support/temp_directory.h"
 #include "tools/load/settings.h"
 
 namespace arion::load {
@@ -36,6 +40,15 @@ TEST(Properties, ReadsJavasSyntax) {
   EXPECT_EQ(properties.Text("g", ""), "a=b");
   EXPECT_EQ(properties.entries().size(), 7u);
   EXPECT_EQ(properties.entries().find("d")->second.origin, "file:6");
+}
+
+TEST(Properties, AnEmptyFileIsCalledEmptyWhateverFailedBefore) {
+  const TempDirectory directory;
+  const std::string path = directory.path() + "/empty";
+  std::ofstream(path).close();
+  errno = EIO;
+  const absl::Status status = Properties().ReadFile(path);
+  EXPECT_TRUE(absl::StrContains(status.message(), "it is empty")) << status;
 }
 
 TEST(Properties, ALineWithoutKeyIsNamed) {

@@ -117,5 +117,13 @@ TEST_F(MetaQueriesTest, ClusterInfoHasItsKeysInOrder) {
   EXPECT_EQ(info.values[7], "0.00");
 }
 
+TEST_F(MetaQueriesTest, AServerThatHasNothingYetIsOutOfBalance) {
+  state_.nodes[{4, 34801}].alive = true;
+  const ClusterInfoResponse info =
+      AnswerClusterInfo(state_, {.meta_server = kA, .cluster_name = "c"});
+  EXPECT_EQ(info.values[6], "1.30");  // 3, 0, 0, 0
+  EXPECT_EQ(info.values[7], "1.30");  // 3, 3, 3, 0
+}
+
 }  // namespace
 }  // namespace arion

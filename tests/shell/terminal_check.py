@@ -101,6 +101,9 @@ def history():
 
 def watch_and_interrupt():
     terminal = Terminal()
+    terminal.say("nodes --watch -j", r'"nodes"')                   # the time left out, another option behind
+    terminal.child.sendintr()
+    terminal.await_text(PROMPT)
     terminal.say("nodes --watch 0.2", r"ADDRESS")
     terminal.await_text(r"ADDRESS")                               # again, by itself
     terminal.await_text(r"ADDRESS")

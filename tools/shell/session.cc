@@ -191,8 +191,11 @@ absl::StatusOr<Session::Showing> Session::TakeShowing(Words* words) const {
         return UsageError("-o needs the file to write to");
       showing.file = (*words)[++i];
     } else if (word == "--watch") {
-      double seconds = 2;
-      if (i + 1 < words->size() && absl::SimpleAtod((*words)[i + 1], &seconds)) ++i;
+      double seconds;
+      if (i + 1 < words->size() && absl::SimpleAtod((*words)[i + 1], &seconds))
+        ++i;
+      else
+        seconds = 2;  // SimpleAtod has written to it
       if (!(seconds >= 0.1 && seconds <= 3600))
         return UsageError("--watch takes seconds, 0.1 to 3600");
       showing.watch = absl::Seconds(seconds);

@@ -105,6 +105,7 @@ absl::Status Properties::Parse(std::string_view text, std::string_view origin) {
 }
 
 absl::Status Properties::ReadFile(const std::string& path) {
+  errno = 0;  // an empty file sets none
   std::ifstream file(path);
   std::stringstream text;
   if (!file || !(text << file.rdbuf())) {
