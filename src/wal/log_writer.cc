@@ -338,8 +338,8 @@ void LogWriter::OnWritten(absl::Status status, AlignedBuffer buffer) {
       Fail(status);
     }
   }
-  CheckDrained();
   Check();
+  CheckDrained();
 }
 
 void LogWriter::OnDurable() {
@@ -540,8 +540,8 @@ void LogWriter::RunNextJob() {
           if (!writer->abandoned_) then(status);
           writer->RunNextJob();
           writer->Pump();
-          writer->CheckDrained();
           writer->Check();
+          writer->CheckDrained();
         });
   });
 }
@@ -564,6 +564,7 @@ void LogWriter::CheckDrained() {
   // Close does what these timers would do.
   strand_->Cancel(std::exchange(trim_, kNoTimer));
   strand_->Cancel(std::exchange(release_kept_, kNoTimer));
+  // Whoever waits may close the log on another thread at once. Nothing of it is read after this.
   std::vector<Task> done = std::exchange(drain_, {});
   for (Task& task : done) task();
 }
