@@ -29,6 +29,7 @@
 #include "config/server_config.h"
 #include "env/strand.h"
 #include "main/replica_process.h"
+#include "posix/posix_environment.h"
 #include "wal/private_log.h"
 
 namespace arion {

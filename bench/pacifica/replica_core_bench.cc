@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "pacifica/effects.h"
 #include "pacifica/replica_core.h"
 
 namespace arion {

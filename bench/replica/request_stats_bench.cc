@@ -4,8 +4,10 @@
 #include <benchmark/benchmark.h>
 
 #include "client_requests/client_request.h"
+#include "copies/foreground_pace.h"
 #include "posix/posix_clock.h"
 #include "stats/hot_keys.h"
+#include "stats/slow_requests.h"
 
 namespace arion {
 namespace {

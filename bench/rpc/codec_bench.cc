@@ -3,6 +3,7 @@
 #include <benchmark/benchmark.h>
 
 #include "messages/client_messages.h"
+#include "messages/replication_messages.h"
 #include "rpc/frame.h"
 #include "rpc/thrift_codec.h"
 

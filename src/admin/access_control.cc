@@ -8,12 +8,14 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "http/http_message.h"
 #include "messages/admin_messages.h"
 #include "messages/meta_messages.h"
 #include "messages/replication_messages.h"
 #include "messages/tool_messages.h"
 #include "messages/verification_messages.h"
 #include "rpc/admin_token.h"
+#include "rpc/older_servers.h"
 #include "rpc/thrift_codec.h"
 
 namespace arion {

@@ -28,11 +28,13 @@
 #include "base/cluster_identity.h"
 #include "base/counter.h"
 #include "config/access_rules.h"
-#include "http/http_message.h"
-#include "rpc/older_servers.h"
 #include "rpc/rpc_gate.h"
 
 namespace arion {
+
+struct HttpRequest;
+struct HttpResponse;
+class OlderServers;
 
 // One for a server program: the transport's gate, and the guard of its pages.
 class AccessControl : public RpcGate {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "admin/access_metrics.h"
 
+#include "admin/access_control.h"
+
 namespace arion {
 
 MetricRegistrations RegisterAccess(MetricRegistry& registry, const AccessControl& access) {

@@ -5,11 +5,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "admin/access_control.h"
 #include "exposition/process_metrics.h"
 #include "metrics/metric_registry.h"
 
 namespace arion {
+
+class AccessControl;
 
 MetricRegistrations RegisterAccess(MetricRegistry& registry, const AccessControl& access);
 

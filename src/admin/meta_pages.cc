@@ -18,7 +18,9 @@
 #include "base/status.h"
 #include "messages/admin_messages.h"
 #include "messages/table_environments.h"
+#include "meta/meta_server.h"
 #include "rpc/thrift_codec.h"
+#include "rpc/transport.h"
 
 namespace arion {
 namespace {

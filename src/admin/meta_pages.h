@@ -6,9 +6,10 @@
 #pragma once
 
 #include "admin/server_commands.h"
-#include "meta/meta_server.h"
 
 namespace arion {
+
+class MetaServer;
 
 void AddMetaPages(const AddPage& add, MetaServer& server);
 

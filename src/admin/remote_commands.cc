@@ -8,8 +8,11 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "config/live_settings.h"
+#include "env/environment.h"
 #include "messages/tool_messages.h"
 #include "rpc/thrift_codec.h"
+#include "rpc/transport.h"
 
 namespace arion {
 namespace {

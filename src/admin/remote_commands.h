@@ -23,11 +23,11 @@
 #include <string_view>
 #include <vector>
 
-#include "config/live_settings.h"
-#include "env/environment.h"
-#include "rpc/transport.h"
-
 namespace arion {
+
+class DiskPool;
+struct InboundRequest;
+class LiveSettings;
 
 // One for a server program. `help` is one of the commands.
 class RemoteCommands {

@@ -16,13 +16,19 @@
 #include <utility>
 #include <vector>
 
+#include "admin/remote_commands.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "base/version.h"
+#include "config/live_settings.h"
+#include "env/clock.h"
 #include "exposition/perf_counters.h"
 #include "messages/admin_messages.h"
+#include "meta/meta_server.h"
+#include "replica/replica_server.h"
 #include "replica/replica_snapshot.h"
 #include "rpc/thrift_codec.h"
+#include "rpc/transport.h"
 
 namespace arion {
 namespace {

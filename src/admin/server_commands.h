@@ -8,16 +8,16 @@
 #include <functional>
 #include <string>
 
-#include "admin/remote_commands.h"
-#include "config/live_settings.h"
-#include "env/clock.h"
 #include "http/page_server.h"
-#include "meta/meta_server.h"
-#include "replica/replica_server.h"
 
 namespace arion {
 
+class Clock;
+class LiveSettings;
+class MetaServer;
 class PerfCounters;
+class RemoteCommands;
+class ReplicaServer;
 
 // Adds a page, as PageServer::Add does.
 using AddPage = std::function<void(std::string path, std::string help, Page page)>;

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "admin/server_pages.h"
 
+#include "admin/access_control.h"
 #include "admin/access_metrics.h"
 #include "admin/server_commands.h"
 #include "base/version.h"
 #include "exposition/pool_metrics.h"
 #include "http/metrics_page.h"
+#include "metrics/metrics_json.h"
+#include "rpc/asio_transport.h"
 #include "ui/ui_pages.h"
 
 namespace arion {

@@ -10,7 +10,6 @@
 #include <string>
 #include <utility>
 
-#include "admin/access_control.h"
 #include "admin/remote_commands.h"
 #include "config/live_settings.h"
 #include "config/server_config.h"
@@ -19,9 +18,11 @@
 #include "http/page_server.h"
 #include "metrics/metric_registry.h"
 #include "posix/posix_disk_pool.h"
-#include "rpc/asio_transport.h"
 
 namespace arion {
+
+class AccessControl;
+class AsioTransport;
 
 // Owns the pages' threads, the registry, the live settings and the remote commands of one server
 // program.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/batches.h"
+#include "client/cluster_client.h"
 
 #include <algorithm>
 #include <functional>

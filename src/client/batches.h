@@ -15,9 +15,12 @@
 #include <string>
 #include <vector>
 
-#include "client/cluster_client.h"
+#include "client/question.h"
 
 namespace arion {
+
+struct AskOptions;
+class ClusterClient;
 
 // One outcome for each key. NotFound: there is no such record.
 using BatchValues = std::vector<absl::StatusOr<std::string>>;

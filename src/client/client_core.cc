@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "client/table_admin.h"
+
 namespace arion {
 
 ClientCore::ClientCore(Environment& environment, Transport& transport, StrandPtr strand,

@@ -20,9 +20,11 @@
 
 #include "base/mutex.h"
 #include "client/cluster_client.h"
-#include "client/table_admin.h"
 
 namespace arion {
+
+class TableAdmin;
+class Transport;
 
 // Each core learns partitions by itself; cores share nothing.
 class ClientCore {

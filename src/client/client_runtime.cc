@@ -3,6 +3,8 @@
 
 #include <atomic>
 
+#include "client/client_core.h"
+
 namespace arion {
 namespace {
 
@@ -14,6 +16,10 @@ size_t NumberOfThisThread() {
 }
 
 }  // namespace
+
+ClientRuntime::ClientRuntime(const Clock& clock, std::vector<std::unique_ptr<ClientCore>> cores)
+    : clock_(clock), cores_(std::move(cores)) {}
+ClientRuntime::~ClientRuntime() = default;
 
 ClientCore& ClientRuntime::NearestCore() {
   for (const auto& core : cores_) {

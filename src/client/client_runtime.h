@@ -20,10 +20,11 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "client/client_core.h"
-#include "env/clock.h"
 
 namespace arion {
+
+class ClientCore;
+class Clock;
 
 // Spreads the callers' threads over the cores.
 //
@@ -32,8 +33,8 @@ namespace arion {
 class ClientRuntime {
  public:
   // `cores`: at least one. `clock` outlives it.
-  ClientRuntime(const Clock& clock, std::vector<std::unique_ptr<ClientCore>> cores)
-      : clock_(clock), cores_(std::move(cores)) {}
+  ClientRuntime(const Clock& clock, std::vector<std::unique_ptr<ClientCore>> cores);
+  ~ClientRuntime();
 
   // The core an operation of the calling thread goes to. On a callback's thread: the core it
   // belongs to. On any other thread: always the same core, chosen round robin as threads first

@@ -6,6 +6,8 @@
 
 #include "base/status.h"
 #include "posix/posix_clock.h"
+#include "posix/posix_environment.h"
+#include "rpc/asio_transport.h"
 
 namespace arion {
 namespace {
@@ -54,6 +56,8 @@ ClientThreads::ClientThreads(const ClusterClientOptions& options, int threads) {
   // Made last and shared: tables keep it when the threads are gone.
   runtime_ = std::make_shared<ClientRuntime>(WallClock(), std::move(cores));
 }
+
+ClientThreads::~ClientThreads() { Stop(); }
 
 void ClientThreads::Stop() {
   for (size_t i = 0; i < threads_.size(); ++i) {

@@ -18,11 +18,14 @@
 #include <utility>
 #include <vector>
 
+#include "client/client_core.h"
 #include "client/client_runtime.h"
-#include "posix/posix_environment.h"
-#include "rpc/asio_transport.h"
+#include "client/table_admin.h"
 
 namespace arion {
+
+class AsioTransport;
+class PosixEnvironment;
 
 // Owns the threads and runs one core on each.
 class ClientThreads {
@@ -33,7 +36,7 @@ class ClientThreads {
 
   // Starts the threads. Sends nothing. threads >= 1.
   ClientThreads(const ClusterClientOptions& options, int threads);
-  ~ClientThreads() { Stop(); }
+  ~ClientThreads();
 
   const std::shared_ptr<ClientRuntime>& runtime() const { return runtime_; }
   // Joins the threads, then drops everything under way. Work handed in later is dropped too.

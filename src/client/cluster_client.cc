@@ -6,8 +6,11 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/mutation.h"
 #include "base/status.h"
+#include "client/meta_caller.h"
 #include "messages/client_messages.h"
+#include "messages/meta_messages.h"
 
 namespace arion {
 namespace {

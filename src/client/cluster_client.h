@@ -31,15 +31,19 @@
 #include <string>
 #include <vector>
 
-#include "client/meta_caller.h"
 #include "client/question.h"
 #include "client/retry_policy.h"
 #include "client/table_router.h"
 #include "env/clock.h"
 #include "env/environment.h"
-#include "rpc/transport.h"
 
 namespace arion {
+
+class MetaCaller;
+struct OutboundRequest;
+struct QueryConfigResponse;
+struct RpcResult;
+class Transport;
 
 // How a client behaves. The meta servers are not empty.
 struct ClusterClientOptions {

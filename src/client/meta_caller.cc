@@ -6,6 +6,8 @@
 #include "base/log.h"
 #include "client/retry_policy.h"
 #include "env/clock.h"
+#include "env/environment.h"
+#include "messages/meta_messages.h"
 
 namespace arion {
 namespace {
@@ -26,6 +28,12 @@ MetaCaller::MetaCaller(Environment& environment, Transport& transport, StrandPtr
       strand_(std::move(strand)),
       options_(std::move(options)) {
   CHECK(!options_.meta_servers.empty());
+}
+
+Endpoint MetaCaller::LeaderIn(const QueryConfigResponse& answer) {
+  return answer.err == ErrorCode::kForwardToOthers && !answer.partitions.empty()
+             ? answer.partitions[0].primary
+             : Endpoint();
 }
 
 void MetaCaller::Ask(Question question) {

@@ -26,12 +26,14 @@
 #include "base/ids.h"
 #include "base/instant.h"
 #include "base/status.h"
-#include "env/environment.h"
 #include "rpc/admin_token.h"
 #include "rpc/thrift_codec.h"
 #include "rpc/transport.h"
 
 namespace arion {
+
+class Environment;
+struct QueryConfigResponse;
 
 // Whom to ask and how patiently.
 struct MetaCallerOptions {
@@ -114,11 +116,7 @@ class MetaCaller : public std::enable_shared_from_this<MetaCaller> {
   static Endpoint LeaderIn(const Response&) {
     return {};
   }
-  static Endpoint LeaderIn(const QueryConfigResponse& answer) {
-    return answer.err == ErrorCode::kForwardToOthers && !answer.partitions.empty()
-               ? answer.partitions[0].primary
-               : Endpoint();
-  }
+  static Endpoint LeaderIn(const QueryConfigResponse& answer);
 
   // One question: Ask, then Send and OnAnswer for each attempt, AskNext between them.
   void Ask(Question question);

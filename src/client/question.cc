@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/crc.h"
+#include "base/error_code.h"
 #include "base/raw_key.h"
 #include "base/status.h"
 #include "rpc/thrift_codec.h"

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "env/environment.h"
 
 namespace arion {
 

@@ -9,11 +9,13 @@
 #include <absl/time/time.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "base/error_code.h"
-#include "env/environment.h"
 
 namespace arion {
+
+class Random;
 
 // What follows from one attempt's error: whether to try again, what to forget of the routes, and
 // whether the server may have done what it was asked.

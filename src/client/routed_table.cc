@@ -5,6 +5,9 @@
 
 #include "base/status.h"
 #include "client/batches.h"
+#include "client/client_core.h"
+#include "client/client_runtime.h"
+#include "client/table_admin.h"
 #include "client/table_scan.h"
 #include "client/user_requests.h"
 
@@ -148,6 +151,11 @@ void CountPlanned(ClientRuntime& runtime, const std::string& table, ScanPlan pla
 }
 
 }  // namespace
+
+RoutedTable::RoutedTable(std::shared_ptr<ClientRuntime> runtime, std::string_view name)
+    : runtime_(std::move(runtime)), name_(runtime_->Keep(name)) {}
+
+uint32_t RoutedTable::Now() const { return ExpiryNow(runtime_->clock()); }
 
 template <class T, class Read>
 void RoutedTable::Ask(absl::StatusOr<Question> question, const AskOptions& options,

@@ -15,19 +15,17 @@
 #include <string_view>
 #include <vector>
 
-#include "client/client_runtime.h"
-#include "client/cluster_client.h"
-#include "client/question.h"
-#include "env/clock.h"
-
 namespace arion {
+
+struct AskOptions;
+class ClientRuntime;
+struct Question;
 
 // One table of one client. The overrides promise what arion/async_table.h says.
 class RoutedTable : public AsyncTable {
  public:
   // `name` is the table's; nothing is asked yet.
-  RoutedTable(std::shared_ptr<ClientRuntime> runtime, std::string_view name)
-      : runtime_(std::move(runtime)), name_(runtime_->Keep(name)) {}
+  RoutedTable(std::shared_ptr<ClientRuntime> runtime, std::string_view name);
 
   // Each checks and encodes its request here, then hands it to the caller's core.
   void Put(std::string_view hash_key, std::string_view sort_key, std::string_view value,
@@ -77,7 +75,7 @@ class RoutedTable : public AsyncTable {
 
  private:
   // Seconds since 2016, as expiry times count.
-  uint32_t Now() const { return ExpiryNow(runtime_->clock()); }
+  uint32_t Now() const;
   // Sends the question, or reports through `done` why there is none. `read` turns the answer's
   // bytes into the outcome.
   template <class T, class Read>

@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "client/retry_policy.h"
 #include "env/clock.h"
+#include "env/environment.h"
 #include "rpc/admin_token.h"
 
 namespace arion {

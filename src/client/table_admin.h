@@ -25,6 +25,8 @@
 
 namespace arion {
 
+class Environment;
+
 // One method for each administrative RPC. A response that reaches `done` has err kOk: every other
 // one has become a status. Requests are sent as they are; the meta server checks them.
 //

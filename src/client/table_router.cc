@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "messages/meta_messages.h"
 
 namespace arion {
 namespace {

@@ -14,9 +14,10 @@
 #include <vector>
 
 #include "base/ids.h"
-#include "messages/meta_messages.h"
 
 namespace arion {
+
+struct QueryConfigResponse;
 
 // The routes of one table. It starts empty; Update fills it, Forget and ForgetAll drop what turned
 // out to be wrong.

@@ -6,6 +6,7 @@
 
 #include "base/raw_key.h"
 #include "base/status.h"
+#include "client/question.h"
 #include "env/clock.h"
 
 namespace arion {

@@ -15,10 +15,11 @@
 #include <string_view>
 #include <vector>
 
-#include "client/question.h"
 #include "messages/client_messages.h"
 
 namespace arion {
+
+struct Question;
 
 // At most 65534 bytes. Empty is allowed: operations on one record take an empty hash key.
 absl::Status CheckHashKey(std::string_view hash_key);

@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "base/log.h"
+#include "client_requests/office.h"
 #include "messages/table_environments.h"
+#include "stats/slow_requests.h"
 
 namespace arion {
 namespace {

@@ -30,6 +30,9 @@
 
 namespace arion {
 
+class ForegroundPace;
+class SlowRequests;
+
 // One for each replica. For each request, in this order: Watched, IsDenied, AdmitRead or
 // AdmitWrite, and Delay or Hold where it has to wait. Close ends what is held; what is delayed ends
 // with the replica.

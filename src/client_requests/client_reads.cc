@@ -7,7 +7,10 @@
 #include "base/log.h"
 #include "base/raw_key.h"
 #include "base/status.h"
+#include "client_requests/office.h"
 #include "data_api/read_operations.h"
+#include "env/file_system.h"
+#include "rpc/encoded_rows.h"
 #include "rpc/thrift_codec.h"
 
 namespace arion {

@@ -29,6 +29,7 @@
 #include "data_api/scanner_table.h"
 #include "env/environment.h"
 #include "messages/client_messages.h"
+#include "pacifica/replica_core.h"
 
 namespace arion {
 

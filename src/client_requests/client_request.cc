@@ -5,6 +5,9 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "copies/foreground_pace.h"
+#include "env/clock.h"
+#include "stats/slow_requests.h"
 
 namespace arion {
 

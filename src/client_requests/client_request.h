@@ -10,14 +10,16 @@
 #include <utility>
 
 #include "base/instant.h"
-#include "copies/foreground_pace.h"
-#include "env/clock.h"
 #include "rpc/transport.h"
 #include "stats/request_stats.h"
-#include "stats/slow_requests.h"
 #include "stats/write_times.h"
 
 namespace arion {
+
+class Clock;
+class ForegroundPace;
+struct SlowRequest;
+class SlowRequests;
 
 // Where one replica's requests are counted, and which of them are slow.
 struct RequestWatch {

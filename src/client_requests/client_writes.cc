@@ -6,6 +6,8 @@
 #include "base/crc.h"
 #include "base/log.h"
 #include "base/status.h"
+#include "client_requests/admission.h"
+#include "client_requests/office.h"
 #include "env/file_system.h"
 
 namespace arion {

@@ -23,9 +23,7 @@
 #include <string>
 #include <vector>
 
-#include "client_requests/admission.h"
 #include "client_requests/client_request.h"
-#include "client_requests/served_partition.h"
 #include "data_api/write_operations.h"
 #include "data_api/write_order.h"
 #include "pacifica/effects.h"
@@ -33,6 +31,9 @@
 #include "stats/write_times.h"
 
 namespace arion {
+
+class Admission;
+struct ServedPartition;
 
 // One for each replica. Write enters a request; Begin is called whenever the office, the watermarks
 // or the order may let one go on; Answer comes from the core. Close ends it.

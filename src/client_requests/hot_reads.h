@@ -16,9 +16,9 @@
 #include <string_view>
 #include <vector>
 
-#include "env/file_system.h"
-
 namespace arion {
+
+class FileSystem;
 
 // One for each replica. The sample is stored with checkpoints and at the end, and read at the next
 // start.

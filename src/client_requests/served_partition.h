@@ -14,13 +14,14 @@
 #include <string>
 
 #include "base/ids.h"
-#include "client_requests/office.h"
 #include "engine/engine.h"
 #include "env/clock.h"
 #include "env/strand.h"
 #include "stats/request_stats.h"
 
 namespace arion {
+
+class Office;
 
 // One for each replica, made with it. It gives its parts only what they need, so that they can be
 // tested without a replica.

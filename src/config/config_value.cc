@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/status.h"
+#include "env/named_address.h"
 
 namespace arion {
 namespace {

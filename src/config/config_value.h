@@ -15,9 +15,10 @@
 #include <vector>
 
 #include "base/ids.h"
-#include "env/named_address.h"
 
 namespace arion {
+
+struct NamedAddress;
 
 // first <= result <= last.
 absl::StatusOr<int64_t> ParseInteger(std::string_view text, int64_t first, int64_t last);

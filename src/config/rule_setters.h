@@ -10,6 +10,7 @@
 
 #include <functional>
 #include <limits>
+#include <string>
 #include <type_traits>
 
 #include "base/status.h"

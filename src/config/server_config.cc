@@ -12,6 +12,7 @@
 #include "base/nearest_name.h"
 #include "base/status.h"
 #include "config/config_rules.h"
+#include "config/ini_file.h"
 #include "config/older_config_rules.h"
 
 namespace arion {

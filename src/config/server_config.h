@@ -22,13 +22,14 @@
 
 #include "base/ids.h"
 #include "config/access_rules.h"
-#include "config/ini_file.h"
 #include "env/named_address.h"
 #include "meta/meta_options.h"
 #include "posix/posix_log_device.h"
 #include "replica/replica_options.h"
 
 namespace arion {
+
+class IniFile;
 
 // The two server programs, arion_meta and arion_replica.
 enum class ServerKind { kMeta, kReplica };

@@ -9,6 +9,7 @@
 #include "base/crc.h"
 #include "base/status.h"
 #include "copies/served_files.h"
+#include "env/file_system.h"
 
 namespace arion {
 namespace {

@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "env/environment.h"
+#include "env/file_system.h"
 #include "messages/replication_messages.h"
 #include "rpc/thrift_codec.h"
 #include "rpc/transport.h"

@@ -8,6 +8,9 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "decrees/log_shipment.h"
+#include "env/file_system.h"
+#include "pacifica/effects.h"
+#include "wal/private_log.h"
 
 namespace arion {
 namespace {

@@ -21,11 +21,12 @@
 
 #include "copies/served_files.h"
 #include "engine/engine.h"
-#include "env/file_system.h"
-#include "pacifica/effects.h"
-#include "wal/private_log.h"
 
 namespace arion {
+
+class FileSystem;
+class PrivateLog;
+struct ShipState;
 
 // Whether a learner is brought up sooner by a checkpoint of `engine_bytes` than by a replay of the
 // log that takes `replay`. A copy counts as 1 s and 100 MiB a second.

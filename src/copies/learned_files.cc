@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "decrees/log_shipment.h"
+#include "env/file_system.h"
 #include "wal/log_reader.h"
 
 namespace arion {

@@ -33,13 +33,14 @@
 #include <vector>
 
 #include "decrees/learned_log.h"
-#include "env/file_system.h"
 #include "wal/log_format.h"
 #include "wal/log_index.h"
 
 namespace arion {
 
+class FileSystem;
 class LogReader;
+class ReadableFile;
 
 // One copy of one primary's log. Next is called until `has_more` is false or it fails.
 class LearnedFiles {

@@ -9,7 +9,10 @@
 #include "base/crc.h"
 #include "base/log.h"
 #include "base/status.h"
+#include "env/file_system.h"
+#include "env/held_bytes.h"
 #include "rpc/thrift_codec.h"
+#include "rpc/transport.h"
 
 namespace arion {
 namespace {

@@ -20,11 +20,13 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "env/file_system.h"
 #include "messages/replication_messages.h"
-#include "rpc/transport.h"
 
 namespace arion {
+
+class FileSystem;
+class ReadableFile;
+struct ReplyBody;
 
 // One for a server. Held by shared_ptr; shares may outlive it.
 class ServedFiles : public std::enable_shared_from_this<ServedFiles> {

@@ -9,6 +9,7 @@
 #include "base/raw_key.h"
 #include "base/status.h"
 #include "base/value_schema.h"
+#include "data_api/table_settings.h"
 #include "data_api/write_operations.h"
 #include "env/clock.h"
 #include "messages/duplicate_messages.h"

@@ -10,6 +10,8 @@
 #include "base/raw_key.h"
 #include "base/status.h"
 #include "base/value_schema.h"
+#include "env/clock.h"
+#include "rpc/encoded_rows.h"
 
 namespace arion {
 namespace {

@@ -28,11 +28,12 @@
 #include "base/instant.h"
 #include "data_api/key_filter.h"
 #include "engine/engine.h"
-#include "env/clock.h"
 #include "messages/client_messages.h"
-#include "rpc/encoded_rows.h"
 
 namespace arion {
+
+class Clock;
+class EncodedRows;
 
 // The most that one call may do. A client's own limits count where they are smaller.
 struct ReadLimits {

@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "messages/configuration.h"
+
 namespace arion {
 namespace {
 

@@ -14,10 +14,11 @@
 #include <optional>
 
 #include "data_api/compaction_wishes.h"
-#include "messages/configuration.h"
 #include "messages/table_environments.h"
 
 namespace arion {
+
+struct AppInfo;
 
 // The name of the environment stands above each field.
 struct TableSettings {

@@ -10,6 +10,7 @@
 #include "base/overloaded.h"
 #include "base/raw_key.h"
 #include "base/status.h"
+#include "data_api/table_settings.h"
 #include "rpc/thrift_codec.h"
 
 namespace arion {

@@ -24,11 +24,12 @@
 
 #include "base/error_code.h"
 #include "base/mutation.h"
-#include "data_api/table_settings.h"
 #include "engine/engine.h"
 #include "messages/client_messages.h"
 
 namespace arion {
+
+struct TableSettings;
 
 // The answer to a client's write, and what is logged for it.
 struct WriteOutcome {

@@ -23,19 +23,9 @@
 
 #include "base/mutation.h"
 #include "decrees/log_replay.h"
+#include "decrees/log_terms.h"
 
 namespace arion {
-
-// What a learner may take from the log files of a primary.
-struct LogTerms {
-  // The learner has everything up to here, inclusive.
-  Decree applied;
-  // The primary counted everything up to here as committed, inclusive, when it named the files. At
-  // least `applied`.
-  Decree through;
-  // The primary's ballot then.
-  Ballot ballot;
-};
 
 // One use a copy: construct, Add all, Finish. It owns what it has not handed out yet.
 //

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "messages/replication_messages.h"
 
 namespace arion {
 

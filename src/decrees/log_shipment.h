@@ -18,9 +18,10 @@
 #include <vector>
 
 #include "base/mutation.h"
-#include "messages/replication_messages.h"
 
 namespace arion {
+
+struct LearnState;
 
 // Whether the mutations of a piece are all that the log holds from `first` on, or only the
 // beginning of that.

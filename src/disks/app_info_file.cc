@@ -6,6 +6,8 @@
 #include <limits>
 
 #include "base/status.h"
+#include "env/file_system.h"
+#include "messages/configuration.h"
 
 namespace arion {
 namespace {

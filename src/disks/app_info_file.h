@@ -16,10 +16,10 @@
 #include <string>
 #include <string_view>
 
-#include "env/file_system.h"
-#include "messages/configuration.h"
-
 namespace arion {
+
+struct AppInfo;
+class FileSystem;
 
 // The file's name, in the replica's directory.
 inline constexpr char kAppInfoName[] = ".app-info";

@@ -7,9 +7,12 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "disks/disk_layout.h"
 #include "disks/init_info.h"
 #include "disks/log_place.h"
 #include "disks/replica_directory.h"
+#include "env/environment.h"
+#include "legacy/shared_log_catalog.h"
 #include "messages/meta_messages.h"
 
 namespace arion {

@@ -21,13 +21,14 @@
 
 #include "base/ids.h"
 #include "disks/data_directory_claim.h"
-#include "disks/disk_layout.h"
 #include "disks/known_directories.h"
 #include "disks/replica_directory.h"
 #include "legacy/collection_planner.h"
-#include "legacy/shared_log_catalog.h"
 
 namespace arion {
+
+struct ServerDisks;
+struct SharedLogCatalog;
 
 // Life cycle: construct, Open, then the readers in any order, Release (or the destructor) at the
 // end. A directory that was left out stays so until the next start.

@@ -19,22 +19,11 @@
 
 #include "base/histogram.h"
 #include "base/instant.h"
+#include "disks/disk_options.h"
 #include "env/file_system.h"
 #include "messages/replication_messages.h"
 
 namespace arion {
-
-// The bounds. Bytes and ratios are of the whole disk, whoever uses it.
-struct DiskHealthOptions {
-  // Below this the disk takes no new writes. 0 (and a ratio of 0): only a write that fails counts.
-  uint64_t available_bytes_min = 256 << 20;
-  // The same as a share of the disk, 0 to 1. The larger of the two bounds counts.
-  double available_ratio_min = 0;
-  // The wanted size of the reserve file; 0: none is kept.
-  uint64_t reserve_bytes = 64 << 20;
-  // The p99 of a second's flushes above which that second is late.
-  absl::Duration sync_p99_max = absl::Milliseconds(500);
-};
 
 // One disk. It starts NORMAL, not slow, and with no space known.
 class DiskHealth {

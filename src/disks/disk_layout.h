@@ -14,11 +14,10 @@
 #include <string>
 #include <vector>
 
-#include "env/environment.h"
-
 namespace arion {
 
 class DiskWatch;
+class Environment;
 
 // One configured data directory.
 struct DataDirectory {

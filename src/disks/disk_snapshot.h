@@ -12,7 +12,6 @@
 #include <string>
 
 #include "env/file_system.h"
-#include "messages/meta_messages.h"
 #include "messages/replication_messages.h"
 
 namespace arion {

@@ -9,8 +9,13 @@
 #include "base/log.h"
 #include "base/mutex.h"
 #include "base/status.h"
+#include "disks/disk_layout.h"
+#include "disks/disk_snapshot.h"
+#include "disks/flush_watch.h"
 #include "env/clock.h"
+#include "env/disk_reserve.h"
 #include "env/log_device.h"
+#include "messages/meta_messages.h"
 
 namespace arion {
 namespace {

@@ -28,13 +28,14 @@
 #include <vector>
 
 #include "disks/disk_health.h"
-#include "disks/disk_layout.h"
-#include "disks/disk_snapshot.h"
-#include "disks/flush_watch.h"
-#include "env/disk_reserve.h"
 #include "env/environment.h"
 
 namespace arion {
+
+struct DataDirectory;
+struct DiskReport;
+struct DiskSnapshot;
+class FlushWatch;
 
 // Life cycle: construct, OnChanged, Start, then the rest; Stop ends the periodic looks.
 class DiskWatch : public std::enable_shared_from_this<DiskWatch> {

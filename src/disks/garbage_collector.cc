@@ -11,6 +11,7 @@
 #include "disks/disk_snapshot.h"
 #include "disks/disk_watch.h"
 #include "disks/replica_directory.h"
+#include "env/clock.h"
 
 namespace arion {
 namespace {

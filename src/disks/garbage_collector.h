@@ -32,17 +32,10 @@
 #include "base/instant.h"
 #include "base/mutex.h"
 #include "disks/disk_layout.h"
+#include "disks/disk_options.h"
+#include "env/strand.h"
 
 namespace arion {
-
-// How long each kind is kept, and how often the disks are searched.
-struct GarbageOptions {
-  absl::Duration interval = absl::Minutes(10);
-  absl::Duration keep_failed = absl::Hours(7 * 24);
-  absl::Duration keep_unneeded = absl::Hours(24);
-  absl::Duration keep_move_target = absl::Hours(24);
-  absl::Duration keep_move_source = absl::Hours(7 * 24);
-};
 
 // The kinds, in the order of the Shapes above.
 enum class GarbageKind { kFailed, kUnneeded, kMoveTarget, kMoveSource, kDiscarded };

@@ -24,9 +24,10 @@
 #include <string_view>
 
 #include "base/ids.h"
-#include "env/file_system.h"
 
 namespace arion {
+
+class FileSystem;
 
 // The file's name, in the replica's directory.
 inline constexpr char kInitInfoName[] = ".init-info";

@@ -3,6 +3,7 @@
 
 #include "base/status.h"
 #include "disks/data_directory_claim.h"
+#include "env/clock.h"
 
 namespace arion {
 namespace {

@@ -22,10 +22,10 @@
 
 #include <string>
 
-#include "env/clock.h"
-#include "env/file_system.h"
-
 namespace arion {
+
+class Clock;
+class FileSystem;
 
 // The log's directory, and the path of the file with its identity (wal/log_identity.h).
 struct LogPlace {

@@ -16,6 +16,8 @@
 #include "base/status.h"
 #include "disks/app_info_file.h"
 #include "disks/init_info.h"
+#include "env/clock.h"
+#include "env/file_system.h"
 
 namespace arion {
 namespace {

@@ -23,11 +23,12 @@
 #include <vector>
 
 #include "base/ids.h"
-#include "env/clock.h"
-#include "env/file_system.h"
 #include "messages/configuration.h"
 
 namespace arion {
+
+class Clock;
+class FileSystem;
 
 // The parts of a replica's directory name.
 struct ReplicaDirectoryName {

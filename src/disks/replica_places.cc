@@ -6,8 +6,10 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "disks/disk_layout.h"
 #include "disks/disk_watch.h"
 #include "disks/log_place.h"
+#include "env/clock.h"
 
 namespace arion {
 namespace {

@@ -23,10 +23,12 @@
 #include <vector>
 
 #include "disks/directory_rest.h"
-#include "disks/disk_layout.h"
 #include "disks/replica_directory.h"
+#include "env/strand.h"
 
 namespace arion {
+
+struct ServerDisks;
 
 // One for a server. It knows nothing of the replicas that are open.
 class ReplicaPlaces : public std::enable_shared_from_this<ReplicaPlaces> {

@@ -17,6 +17,7 @@
 #include "base/value_schema.h"
 #include "engine/engine_directory.h"
 #include "env/clock.h"
+#include "env/environment.h"
 
 namespace arion {
 namespace {

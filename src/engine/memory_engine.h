@@ -16,9 +16,10 @@
 #include <vector>
 
 #include "engine/engine.h"
-#include "env/environment.h"
 
 namespace arion {
+
+class Environment;
 
 // Settings of all engines of a factory.
 struct MemoryEngineOptions {

@@ -20,7 +20,6 @@
 #include <vector>
 
 #include "base/ids.h"
-#include "env/file_system.h"
 
 namespace arion {
 

@@ -21,11 +21,14 @@
 #include "base/value_schema.h"
 #include "engine/engine_directory.h"
 #include "engine/rocksdb_database.h"
+#include "engine/rocksdb_file_system.h"
 #include "engine/rocksdb_log.h"
 #include "engine/rocksdb_meter.h"
 #include "engine/rocksdb_options.h"
+#include "engine/rocksdb_threads.h"
 #include "engine/rocksdb_view.h"
 #include "env/blocking_call.h"
+#include "env/clock.h"
 #include "posix/thread_limit.h"
 
 namespace arion {

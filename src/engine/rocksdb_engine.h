@@ -20,10 +20,11 @@
 #include <string>
 
 #include "engine/engine.h"
-#include "engine/engine_io_stats.h"
-#include "env/environment.h"
 
 namespace arion {
+
+struct EngineIoStats;
+class Environment;
 
 // Settings of all engines of a factory.
 struct RocksdbEngineOptions {

@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "env/clock.h"
 #include "env/log_device.h"
 
 namespace arion {

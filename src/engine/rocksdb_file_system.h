@@ -24,11 +24,12 @@
 
 #include "engine/engine_io_stats.h"
 #include "engine/table_pace.h"
-#include "env/clock.h"
 #include "env/environment.h"
 #include "env/file_system.h"
 
 namespace arion {
+
+class Clock;
 
 // One for a device, made at its first database; the factory owns it. The overrides mean what
 // RocksDB's FileSystem says; those that are not here are not used.

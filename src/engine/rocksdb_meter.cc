@@ -9,6 +9,8 @@
 #include <string>
 #include <utility>
 
+#include "engine/rocksdb_database.h"
+
 namespace arion {
 namespace {
 

@@ -17,9 +17,10 @@
 
 #include "base/mutex.h"
 #include "engine/engine_figures.h"
-#include "engine/rocksdb_database.h"
 
 namespace arion {
+
+class Database;
 
 // One for each engine; displays hold it too, and may outlive the engine. Construct, open the
 // database with Statistics() and Listener(), Watch(database), and at the end Watch(nullptr).

@@ -15,6 +15,8 @@
 #include "base/coding.h"
 #include "base/log.h"
 #include "engine/deferred_memtable.h"
+#include "engine/rocksdb_file_system.h"
+#include "engine/rocksdb_threads.h"
 
 namespace arion {
 namespace {

@@ -21,10 +21,12 @@
 #include "base/mutex.h"
 #include "base/value_schema.h"
 #include "engine/rocksdb_engine.h"
-#include "engine/rocksdb_file_system.h"
-#include "engine/rocksdb_threads.h"
 
 namespace arion {
+
+class DiskThreads;
+class Environment;
+class RocksdbFileSystem;
 
 inline constexpr char kMetaColumnFamily[] = "pegasus_meta_cf";
 

@@ -3,6 +3,7 @@
 
 #include <chrono>
 
+#include "base/counter.h"
 #include "base/log.h"
 #include "env/loop_thread.h"
 

@@ -14,10 +14,11 @@
 #include <string>
 #include <string_view>
 
-#include "base/counter.h"
 #include "base/mutex.h"
 
 namespace arion {
+
+class Counter;
 
 // What one thread is in, if anything; for a watchdog (stuck_work.h). A pool has one for each of its
 // threads, and marks it with CallRecordMark.

@@ -14,9 +14,9 @@
 #include <cstdint>
 #include <string>
 
-#include "env/file_system.h"
-
 namespace arion {
+
+class FileSystem;
 
 // The file's name.
 inline constexpr char kReserveName[] = ".arion-reserve";

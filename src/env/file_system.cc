@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/status.h"
+#include "env/held_bytes.h"
 
 namespace arion {
 namespace {
@@ -15,6 +16,8 @@ constexpr size_t kFirstChunkBytes = 4 << 10;
 constexpr size_t kChunkBytesMax = 4 << 20;
 
 }  // namespace
+
+std::unique_ptr<HeldBytes> ReadableFile::Hold(uint64_t, size_t) const { return nullptr; }
 
 absl::StatusOr<size_t> ReadableFile::ReadInto(uint64_t offset, size_t n, char* to) const {
   std::string bytes;

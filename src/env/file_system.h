@@ -28,8 +28,6 @@
 #include <string_view>
 #include <vector>
 
-#include "env/held_bytes.h"
-
 namespace arion {
 
 class HeldBytes;
@@ -45,7 +43,7 @@ class ReadableFile {
   virtual absl::StatusOr<size_t> ReadInto(uint64_t offset, size_t n, char* to) const;
   // The same, ready to go out over a socket. nullptr: it can't be had in that way; ReadAt then
   // tells why.
-  virtual std::unique_ptr<HeldBytes> Hold(uint64_t offset, size_t n) const { return nullptr; }
+  virtual std::unique_ptr<HeldBytes> Hold(uint64_t offset, size_t n) const;
   // Hints for the cache. kSoon: read it ahead. kNotSoon: it need not be kept.
   enum class Access { kNormal, kSequential, kRandom, kSoon, kNotSoon };
   // `n` 0: to the end of the file.

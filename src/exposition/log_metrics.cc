@@ -4,10 +4,16 @@
 #include <algorithm>
 #include <atomic>
 
+#include "config/server_config.h"
 #include "disks/disk_snapshot.h"
+#include "engine/engine_io_stats.h"
+#include "engine/rocksdb_engine.h"
+#include "env/environment.h"
+#include "env/log_device.h"
 #include "legacy/shared_log_stats.h"
 #include "messages/meta_messages.h"
 #include "recovery/log_replay_stats.h"
+#include "replica/replica_server.h"
 
 namespace arion {
 namespace {

@@ -7,14 +7,15 @@
 #include <string>
 #include <vector>
 
-#include "config/server_config.h"
-#include "engine/rocksdb_engine.h"
-#include "env/environment.h"
 #include "exposition/process_metrics.h"
 #include "metrics/metric_registry.h"
-#include "replica/replica_server.h"
 
 namespace arion {
+
+struct ConfiguredDisk;
+class Environment;
+class ReplicaServer;
+class RocksdbEngineFactory;
 
 // Times, sizes and failures of each device's log writes and flushes. `log_home` is a disk more
 // where it is not empty, tagged kLogHomeTag. The Environment outlives what is returned.

@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "env/clock.h"
 #include "meta_overview/meta_queries.h"
 
 namespace arion {

@@ -11,12 +11,14 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "env/clock.h"
 #include "exposition/process_metrics.h"
 #include "meta/meta_server.h"
+#include "meta_overview/cluster_overview.h"
 #include "metrics/metric_registry.h"
 
 namespace arion {
+
+class Clock;
 
 // Registers the families in the constructor and takes them back in the destructor. Refresh is for
 // ServerPages::BeforeReading.

@@ -9,9 +9,11 @@
 
 #include "base/status.h"
 #include "disks/disk_snapshot.h"
+#include "engine/rocksdb_engine.h"
 #include "exposition/process_metrics.h"
 #include "exposition/replica_sampler.h"
 #include "recovery/recovery_progress.h"
+#include "replica/replica_server.h"
 
 namespace arion {
 namespace {

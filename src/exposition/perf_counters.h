@@ -10,12 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "engine/rocksdb_engine.h"
-#include "replica/replica_server.h"
-
 namespace arion {
 
 class ReplicaSampler;
+class ReplicaServer;
+class RocksdbEngineFactory;
 
 // One counter under its older name, read at one moment.
 struct PerfCounter {

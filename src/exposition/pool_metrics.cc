@@ -9,9 +9,12 @@
 #include <string>
 #include <utility>
 
+#include "config/server_config.h"
 #include "exposition/recently.h"
 #include "posix/posix_disk_pool.h"
+#include "posix/posix_environment.h"
 #include "recovery/recovery_progress.h"
+#include "rpc/asio_transport.h"
 
 namespace arion {
 namespace {

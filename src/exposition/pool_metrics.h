@@ -6,14 +6,17 @@
 #include <string>
 #include <vector>
 
-#include "config/server_config.h"
+#include "env/clock.h"
 #include "exposition/process_metrics.h"
 #include "metrics/metric_registry.h"
 #include "posix/posix_watchdog.h"
 #include "replica/replica_server.h"
-#include "rpc/asio_transport.h"
 
 namespace arion {
+
+class AsioTransport;
+struct ConfiguredDisk;
+class PosixEnvironment;
 
 // Sizes, queues and times of each disk's pools; lag of loops; what is stuck. Environment and
 // watchdog outlive what is returned.

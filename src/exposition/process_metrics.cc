@@ -12,6 +12,7 @@
 #include <string>
 
 #include "base/version.h"
+#include "disks/open_file_budget.h"
 #include "exposition/server_log.h"
 
 namespace arion {

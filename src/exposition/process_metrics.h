@@ -4,10 +4,11 @@
 
 #include <vector>
 
-#include "disks/open_file_budget.h"
 #include "metrics/metric_registry.h"
 
 namespace arion {
+
+class OpenFileBudget;
 
 // The metrics stay registered as long as these are held.
 using MetricRegistrations = std::vector<MetricRegistry::Registration>;

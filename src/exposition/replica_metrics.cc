@@ -10,9 +10,12 @@
 #include <vector>
 
 #include "disks/disk_snapshot.h"
+#include "engine/rocksdb_engine.h"
 #include "exposition/recent_rows.h"
 #include "exposition/recently.h"
+#include "exposition/replica_sampler.h"
 #include "membership/server_lease.h"
+#include "replica/replica_server.h"
 #include "verification/verification_book.h"
 
 namespace arion {

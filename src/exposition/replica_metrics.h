@@ -8,15 +8,16 @@
 
 #include <memory>
 
-#include "engine/rocksdb_engine.h"
 #include "env/clock.h"
 #include "exposition/process_metrics.h"
-#include "exposition/recent_rows.h"
-#include "exposition/replica_sampler.h"
 #include "metrics/metric_registry.h"
-#include "replica/replica_server.h"
 
 namespace arion {
+
+class RecentRows;
+class ReplicaSampler;
+class ReplicaServer;
+class RocksdbEngineFactory;
 
 // Roles, replication, learning, throttles, logs and the lease. `rows` is shared with the other
 // families of the server.

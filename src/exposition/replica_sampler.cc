@@ -7,6 +7,8 @@
 #include <chrono>
 #include <utility>
 
+#include "env/clock.h"
+
 namespace arion {
 namespace {
 

@@ -17,10 +17,11 @@
 #include "base/ids.h"
 #include "base/instant.h"
 #include "base/mutex.h"
-#include "env/clock.h"
 #include "stats/request_stats.h"
 
 namespace arion {
+
+class Clock;
 
 // One for a replica server. It begins with an empty sample and takes the next ones on its own
 // thread.

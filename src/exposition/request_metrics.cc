@@ -12,7 +12,10 @@
 #include <memory>
 
 #include "base/status.h"
+#include "exposition/recent_rows.h"
+#include "http/http_message.h"
 #include "messages/client_messages.h"
+#include "stats/slow_requests.h"
 
 namespace arion {
 namespace {

@@ -6,13 +6,15 @@
 
 #include "base/instant.h"
 #include "exposition/process_metrics.h"
-#include "exposition/recent_rows.h"
-#include "http/http_message.h"
 #include "metrics/metric_registry.h"
 #include "stats/request_stats.h"
-#include "stats/slow_requests.h"
 
 namespace arion {
+
+struct HttpRequest;
+struct HttpResponse;
+class RecentRows;
+class SlowRequests;
 
 // Counts, times, bytes and errors by kind of request, and the stages of writes; also the sums that
 // older collectors know. `recent` is shared with the other families of the server.

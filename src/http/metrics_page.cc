@@ -5,6 +5,8 @@
 #include <memory>
 
 #include "base/status.h"
+#include "env/clock.h"
+#include "metrics/metrics_json.h"
 #include "metrics/prometheus_text.h"
 
 namespace arion {

@@ -7,12 +7,13 @@
 
 #include <functional>
 
-#include "env/clock.h"
 #include "http/page_server.h"
 #include "metrics/metric_registry.h"
-#include "metrics/metrics_json.h"
 
 namespace arion {
+
+class Clock;
+struct ServerIdentity;
 
 // `before_reading` runs first each time, in the page's thread: it may fetch what sources report.
 // Registry and clock outlive the page.

@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "env/environment.h"
 #include "http/http_session.h"
 
 namespace arion {

@@ -22,11 +22,12 @@
 #include <optional>
 #include <string>
 
-#include "env/environment.h"
 #include "http/http_message.h"
 #include "rpc/byte_stream.h"
 
 namespace arion {
+
+class DiskPool;
 
 // Requests that are being answered, or wait for it, on all connections.
 constexpr int kHttpRequestsMax = 64;

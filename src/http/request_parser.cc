@@ -8,6 +8,8 @@
 
 #include <optional>
 
+#include "http/http_message.h"
+
 namespace arion {
 namespace {
 

@@ -13,9 +13,9 @@
 #include <string>
 #include <string_view>
 
-#include "http/http_message.h"
-
 namespace arion {
+
+struct HttpRequest;
 
 // Bounds of what one connection may make us keep. Pages need little; who sends more is wrong here.
 constexpr size_t kHttpHeadBytesMax = 16 << 10;

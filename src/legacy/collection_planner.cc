@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "legacy/shared_log_catalog.h"
+
 namespace arion {
 namespace {
 

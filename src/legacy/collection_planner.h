@@ -17,9 +17,10 @@
 #include <vector>
 
 #include "base/ids.h"
-#include "legacy/shared_log_catalog.h"
 
 namespace arion {
+
+struct SharedLogFile;
 
 // One file as the plan sees it, by global offsets. Made once by CollectionFilesOf; it goes when the
 // file does.

@@ -9,9 +9,10 @@
 #include <cstdint>
 
 #include "base/ids.h"
-#include "legacy/shared_log_catalog.h"
 
 namespace arion {
+
+struct SharedLogFile;
 
 // What one replica's private log holds for certain, as its replay has shown.
 struct PrivateLogReach {

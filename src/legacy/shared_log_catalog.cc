@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/status.h"
+#include "env/file_system.h"
 #include "wal/log_reader.h"
 #include "wal/log_survey.h"
 

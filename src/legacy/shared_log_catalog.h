@@ -20,10 +20,11 @@
 #include <vector>
 
 #include "base/ids.h"
-#include "env/file_system.h"
 #include "wal/log_format.h"
 
 namespace arion {
+
+class FileSystem;
 
 // One file of the log, as its name and first block describe it. Offsets are global: they count
 // through all files.

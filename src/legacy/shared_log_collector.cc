@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "env/clock.h"
 #include "legacy/shared_log_removal.h"
+#include "legacy/shared_log_stats.h"
 
 namespace arion {
 namespace {

@@ -25,9 +25,10 @@
 #include "legacy/collection_planner.h"
 #include "legacy/shared_log_catalog.h"
 #include "legacy/shared_log_options.h"
-#include "legacy/shared_log_stats.h"
 
 namespace arion {
+
+struct SharedLogStats;
 
 // One log's; the replica server makes it. Start after the take-over has read it; on_gone comes at
 // the end, once.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/status.h"
+#include "env/file_system.h"
 
 namespace arion {
 namespace {

@@ -22,11 +22,13 @@
 
 #include "base/ids.h"
 #include "base/mutation_view.h"
-#include "env/file_system.h"
 #include "legacy/shared_log_catalog.h"
 #include "wal/log_reader.h"
 
 namespace arion {
+
+class FileSystem;
+class ReadableFile;
 
 // One pass over the log, made for the take-over. Next until it returns false or fails.
 //

@@ -2,6 +2,7 @@
 #include "legacy/shared_log_removal.h"
 
 #include "base/status.h"
+#include "env/file_system.h"
 
 namespace arion {
 

@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "env/file_system.h"
-
 namespace arion {
+
+class FileSystem;
 
 // Removes the files in this order, each durably before the next. *done counts those that are gone
 // for certain.

@@ -10,7 +10,9 @@
 #include <string_view>
 
 #include "base/crc.h"
+#include "base/mutation.h"
 #include "base/status.h"
+#include "legacy/shared_log_catalog.h"
 
 namespace arion {
 namespace {

@@ -20,10 +20,11 @@
 #include <optional>
 
 #include "base/ids.h"
-#include "base/mutation.h"
-#include "legacy/shared_log_catalog.h"
 
 namespace arion {
+
+struct Mutation;
+struct SharedLogCatalog;
 
 // A mark of what a record holds beside its ballot and decree: when it was written, and what. Never
 // 0.

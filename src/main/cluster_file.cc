@@ -8,9 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "base/cluster_identity.h"
 #include "base/crc.h"
 #include "base/log.h"
 #include "base/status.h"
+#include "env/environment.h"
 #include "env/file_system.h"
 
 namespace arion {

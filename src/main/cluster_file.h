@@ -16,11 +16,10 @@
 #include <string>
 #include <vector>
 
-#include "base/cluster_identity.h"
-#include "env/environment.h"
-
 namespace arion {
 
+class ClusterIdentity;
+class Environment;
 class FileSystem;
 
 // Of a replica server: takes the id that the directories hold, if any does. A damaged file is kept

@@ -7,7 +7,9 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "config/server_config.h"
 #include "disks/replica_directory.h"
+#include "posix/descriptor_reserve.h"
 
 namespace arion {
 namespace {

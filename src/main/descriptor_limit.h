@@ -11,12 +11,13 @@
 #include <string>
 #include <vector>
 
-#include "config/server_config.h"
 #include "disks/open_file_budget.h"
 #include "env/file_system.h"
-#include "posix/descriptor_reserve.h"
 
 namespace arion {
+
+struct ConfiguredDisk;
+class DescriptorReserve;
 
 // Of a server's limit, for what can't wait (posix/descriptor_reserve.h).
 inline constexpr size_t kDescriptorsHeld = 16;

@@ -6,7 +6,9 @@
 
 #include <string>
 
+#include "base/cluster_identity.h"
 #include "base/log.h"
+#include "meta_state/cluster_warning.h"
 
 namespace arion {
 namespace {

@@ -16,13 +16,14 @@
 #include <set>
 #include <vector>
 
-#include "base/cluster_identity.h"
 #include "base/ids.h"
 #include "base/instant.h"
 #include "base/mutex.h"
-#include "meta_state/cluster_warning.h"
 
 namespace arion {
+
+class ClusterIdentity;
+struct ClusterWarning;
 
 // One for a meta server.
 class KnockingServers {

@@ -6,12 +6,13 @@
 
 #include <functional>
 
-#include "engine/engine.h"
-#include "posix/posix_environment.h"
-#include "wal/private_log.h"
+#include "wal/log_opener.h"
 
 namespace arion {
 
+class EngineFactory;
+class Environment;
+class PosixEnvironment;
 struct ServerConfig;
 
 // What a measurement (bench/cluster) or a test (tests/load) replaces. The shipped server leaves all

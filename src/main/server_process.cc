@@ -27,6 +27,7 @@
 #include "base/status.h"
 #include "base/version.h"
 #include "config/directory_check.h"
+#include "config/ini_file.h"
 #include "config/server_flags.h"
 #include "disks/disk_layout.h"
 #include "exposition/server_log.h"

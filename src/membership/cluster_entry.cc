@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "base/log.h"
+#include "membership/cluster_question.h"
+#include "rpc/older_servers.h"
 
 namespace arion {
 

@@ -14,17 +14,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <absl/status/statusor.h>
+
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "membership/cluster_question.h"
 #include "membership/join_notes.h"
-#include "rpc/older_servers.h"
 #include "rpc/transport.h"
 
 namespace arion {
+
+class OlderServers;
 
 // Start, then on_admitted at some time, unless Stop comes first.
 class ClusterEntry : public std::enable_shared_from_this<ClusterEntry> {

@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "messages/admin_messages.h"
 #include "rpc/thrift_codec.h"
+#include "rpc/transport.h"
 
 namespace arion {
 namespace {

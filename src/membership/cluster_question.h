@@ -13,9 +13,10 @@
 
 #include "env/strand.h"
 #include "membership/join_tolerance.h"
-#include "rpc/transport.h"
 
 namespace arion {
+
+class Transport;
 
 // How much to ask: everything, or only what answers quickly.
 enum class QuestionDepth { kBeforeJoining, kAgain };

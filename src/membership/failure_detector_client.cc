@@ -6,6 +6,11 @@
 #include <utility>
 
 #include "base/log.h"
+#include "env/clock.h"
+#include "membership/server_lease.h"
+#include "messages/meta_messages.h"
+#include "rpc/older_servers.h"
+#include "rpc/transport.h"
 
 namespace arion {
 namespace {

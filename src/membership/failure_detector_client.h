@@ -25,14 +25,16 @@
 #include <vector>
 
 #include "env/environment.h"
-#include "membership/server_lease.h"
-#include "messages/meta_messages.h"
 #include "pacifica/lease.h"
-#include "rpc/older_servers.h"
 #include "rpc/thrift_codec.h"
-#include "rpc/transport.h"
 
 namespace arion {
+
+struct BeaconAck;
+class OlderServers;
+struct RpcResult;
+class ServerLease;
+class Transport;
 
 // The meta servers may be empty until SetMetaServers.
 struct FailureDetectorOptions {

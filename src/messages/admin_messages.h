@@ -7,7 +7,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "messages/function_level.h"
 #include "messages/meta_messages.h"

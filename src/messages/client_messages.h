@@ -8,8 +8,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "base/blob.h"
-#include "messages/fields.h"
 
 namespace arion {
 

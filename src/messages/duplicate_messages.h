@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/blob.h"
-#include "messages/fields.h"
 
 namespace arion {
 

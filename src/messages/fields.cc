@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "messages/fields.h"
 
+#include "base/ids.h"
+
 namespace arion {
 
 HostPort HostPort::From(Endpoint endpoint) {

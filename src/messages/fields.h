@@ -28,9 +28,9 @@
 #include <string>
 #include <vector>
 
-#include "base/ids.h"
-
 namespace arion {
+
+struct Endpoint;
 
 // A server by name ("host_port" on the wire): string host, u16 port, i8 type (0 invalid, 1 IPv4 or
 // name).

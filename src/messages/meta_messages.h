@@ -5,6 +5,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "base/error_code.h"
 #include "messages/configuration.h"
 

@@ -6,6 +6,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "base/blob.h"
 #include "base/error_code.h"
 #include "base/mutation.h"

@@ -6,7 +6,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
+#include <optional>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "base/blob.h"
 #include "messages/meta_messages.h"

@@ -9,7 +9,6 @@
 
 #include "base/error_code.h"
 #include "base/ids.h"
-#include "messages/fields.h"
 
 namespace arion {
 

@@ -15,13 +15,14 @@
 #include <utility>
 
 #include "env/clock.h"
-#include "meta/meta_options.h"
-#include "meta/request_codec.h"
 #include "meta/request_handlers.h"
-#include "meta/store_guard.h"
 #include "meta_state/cluster_state.h"
 
 namespace arion {
+
+struct MetaServerOptions;
+class RequestCodec;
+class StoreGuard;
 
 // The meta server's part for administrators. MetaServer::State makes it as a member, calls AddTo
 // before the first request, and destroys it with itself.

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "messages/admin_messages.h"
+
 namespace arion {
 namespace {
 

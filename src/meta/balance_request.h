@@ -4,10 +4,11 @@
 
 #include <vector>
 
-#include "messages/admin_messages.h"
 #include "meta_judgement/partition_guardian.h"
 
 namespace arion {
+
+struct ProposeBalancerRequest;
 
 // What becomes of a plan.
 struct BalanceJudgement {

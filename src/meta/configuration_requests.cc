@@ -4,9 +4,18 @@
 #include <string>
 #include <vector>
 
+#include "base/counter.h"
 #include "base/log.h"
+#include "meta/learner_proof.h"
+#include "meta/meta_options.h"
+#include "meta/request_codec.h"
+#include "meta/request_handlers.h"
+#include "meta/store_guard.h"
 #include "meta_judgement/succession.h"
+#include "meta_state/configuration_change.h"
+#include "meta_state/failure_detector.h"
 #include "meta_state/replica_reports.h"
+#include "meta_state/report_numbers.h"
 
 namespace arion {
 namespace {

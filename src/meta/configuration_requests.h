@@ -20,20 +20,20 @@
 #include <optional>
 #include <utility>
 
-#include "base/counter.h"
 #include "env/clock.h"
 #include "meta/held_updates.h"
-#include "meta/learner_proof.h"
-#include "meta/meta_options.h"
-#include "meta/request_codec.h"
-#include "meta/request_handlers.h"
-#include "meta/store_guard.h"
 #include "meta_state/cluster_state.h"
-#include "meta_state/configuration_change.h"
-#include "meta_state/failure_detector.h"
-#include "meta_state/report_numbers.h"
 
 namespace arion {
+
+class Counter;
+class FailureDetector;
+class LearnerProof;
+struct MetaServerOptions;
+class ReportNumbers;
+class RequestCodec;
+class RequestHandlers;
+class StoreGuard;
 
 // The meta server's part for configurations. A member of MetaServer::State, which calls AddTo and
 // Begin once, Store for each write of the guardian, and JudgeHeld when a table's change has ended.

@@ -3,6 +3,9 @@
 
 #include "base/log.h"
 #include "messages/tool_messages.h"
+#include "meta/owner_life.h"
+#include "meta/request_codec.h"
+#include "meta_state/cluster_state.h"
 
 namespace arion {
 namespace {

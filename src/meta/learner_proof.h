@@ -23,12 +23,13 @@
 #include "env/clock.h"
 #include "env/strand.h"
 #include "messages/meta_messages.h"
-#include "meta/owner_life.h"
-#include "meta/request_codec.h"
-#include "meta_state/cluster_state.h"
 #include "rpc/transport.h"
 
 namespace arion {
+
+struct ClusterState;
+class OwnerLife;
+class RequestCodec;
 
 // A member of MetaServer::State. ConfigurationRequests asks it for each update that would be
 // accepted.

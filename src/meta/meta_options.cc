@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "meta/meta_options.h"
 
+#include "meta_judgement/partition_guardian.h"
+#include "meta_state/table_lifecycle.h"
+
 namespace arion {
 
 FunctionLevel LevelOf(const ClusterState& state, const MetaServerOptions& options) {

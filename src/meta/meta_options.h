@@ -11,13 +11,14 @@
 #include <string>
 
 #include "messages/function_level.h"
-#include "meta_judgement/partition_guardian.h"
 #include "meta_state/cluster_state.h"
-#include "meta_state/table_lifecycle.h"
 #include "rpc/thrift_codec.h"
-#include "rpc/transport.h"
 
 namespace arion {
+
+struct GuardianOptions;
+struct InboundRequest;
+struct TableLimits;
 
 // A meta server's settings. main/meta_main.cc fills them from the configuration (config/README.md);
 // MetaServer keeps a copy, of which Reconfigure changes those that may change in operation.

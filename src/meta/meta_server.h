@@ -20,13 +20,15 @@
 #include <memory>
 
 #include "base/counter.h"
-#include "env/environment.h"
-#include "meta/meta_options.h"
-#include "meta_overview/cluster_overview.h"
-#include "meta_state/meta_store.h"
-#include "rpc/transport.h"
 
 namespace arion {
+
+struct ClusterOverview;
+class Environment;
+struct InboundRequest;
+struct MetaServerOptions;
+class MetaStore;
+class Transport;
 
 // Since the process began. Any thread may read them; the exposition does.
 struct MetaServerStats {

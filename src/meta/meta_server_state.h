@@ -13,6 +13,7 @@
 #include <functional>
 #include <memory>
 
+#include "env/environment.h"
 #include "meta/admin_requests.h"
 #include "meta/configuration_requests.h"
 #include "meta/learner_proof.h"
@@ -29,6 +30,7 @@
 #include "meta/table_requests.h"
 #include "meta/told_writer.h"
 #include "meta/wall_clocks.h"
+#include "meta_overview/cluster_overview.h"
 #include "meta_state/cluster_state.h"
 #include "meta_state/failure_detector.h"
 #include "meta_state/report_numbers.h"

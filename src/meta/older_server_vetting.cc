@@ -6,7 +6,11 @@
 
 #include "base/log.h"
 #include "base/named_list.h"
+#include "env/clock.h"
 #include "messages/tool_messages.h"
+#include "meta/owner_life.h"
+#include "meta/request_codec.h"
+#include "meta_state/cluster_warning.h"
 #include "meta_state/foreign_tables.h"
 
 namespace arion {

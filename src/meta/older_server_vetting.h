@@ -19,16 +19,17 @@
 #include <optional>
 #include <string>
 
-#include "env/clock.h"
 #include "env/strand.h"
 #include "messages/meta_messages.h"
-#include "meta/owner_life.h"
-#include "meta/request_codec.h"
 #include "meta_state/cluster_state.h"
-#include "meta_state/cluster_warning.h"
 #include "rpc/transport.h"
 
 namespace arion {
+
+class Clock;
+struct ClusterWarning;
+class OwnerLife;
+class RequestCodec;
 
 // A member of MetaServer::State. ServerRequests asks it for each beacon, if the cluster vets at all
 // (MetaServerOptions::vets_older_servers).

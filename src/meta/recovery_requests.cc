@@ -10,7 +10,15 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "messages/tool_messages.h"
+#include "meta/meta_options.h"
+#include "meta/owner_life.h"
+#include "meta/request_codec.h"
+#include "meta/request_handlers.h"
+#include "meta/store_guard.h"
+#include "meta/table_changes.h"
+#include "meta_state/failure_detector.h"
 #include "meta_state/replica_reports.h"
+#include "meta_state/report_numbers.h"
 #include "meta_state/unix_seconds.h"
 
 namespace arion {

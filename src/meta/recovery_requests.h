@@ -28,18 +28,20 @@
 #include "env/strand.h"
 #include "messages/admin_messages.h"
 #include "meta/cluster_recovery.h"
-#include "meta/meta_options.h"
-#include "meta/owner_life.h"
-#include "meta/request_codec.h"
-#include "meta/request_handlers.h"
-#include "meta/store_guard.h"
-#include "meta/table_changes.h"
 #include "meta_state/cluster_state.h"
-#include "meta_state/failure_detector.h"
-#include "meta_state/report_numbers.h"
+#include "meta_state/configuration_change.h"
 #include "rpc/transport.h"
 
 namespace arion {
+
+class FailureDetector;
+struct MetaServerOptions;
+class OwnerLife;
+class ReportNumbers;
+class RequestCodec;
+class RequestHandlers;
+class StoreGuard;
+class TableChanges;
 
 // A member of MetaServer::State, which serves nothing else between `begun` and `ended`.
 class RecoveryRequests {

@@ -4,9 +4,16 @@
 #include <optional>
 #include <vector>
 
+#include "base/counter.h"
 #include "base/log.h"
+#include "meta/older_server_vetting.h"
+#include "meta/request_codec.h"
+#include "meta/request_handlers.h"
+#include "meta/wall_clocks.h"
 #include "meta_judgement/replica_garbage.h"
+#include "meta_state/failure_detector.h"
 #include "meta_state/replica_reports.h"
+#include "meta_state/report_numbers.h"
 #include "meta_state/unix_seconds.h"
 
 namespace arion {

@@ -20,18 +20,20 @@
 #include <set>
 #include <utility>
 
-#include "base/counter.h"
 #include "env/clock.h"
 #include "meta/meta_options.h"
-#include "meta/older_server_vetting.h"
-#include "meta/request_codec.h"
-#include "meta/request_handlers.h"
-#include "meta/wall_clocks.h"
 #include "meta_state/cluster_state.h"
-#include "meta_state/failure_detector.h"
-#include "meta_state/report_numbers.h"
+#include "rpc/transport.h"
 
 namespace arion {
+
+class Counter;
+class FailureDetector;
+class OlderServerVetting;
+class ReportNumbers;
+class RequestCodec;
+class RequestHandlers;
+class WallClocks;
 
 // The meta server's part for replica servers. A member of MetaServer::State, which calls Begin when
 // the state is loaded and Expire in each plan.

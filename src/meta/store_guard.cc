@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "env/file_system.h"
+#include "meta/owner_life.h"
 
 namespace arion {
 

@@ -26,11 +26,12 @@
 #include "base/error_code.h"
 #include "env/clock.h"
 #include "env/strand.h"
-#include "meta/owner_life.h"
 #include "meta_state/meta_store.h"
 #include "meta_state/store_room.h"
 
 namespace arion {
+
+class OwnerLife;
 
 // A member of MetaServer::State. All parts store through it, never through the MetaStore itself, so
 // that one place knows whether anything can be stored.

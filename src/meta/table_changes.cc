@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "meta/store_guard.h"
 #include "meta_state/unix_seconds.h"
 
 namespace arion {

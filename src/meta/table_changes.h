@@ -27,12 +27,13 @@
 #include <utility>
 
 #include "env/clock.h"
-#include "meta/store_guard.h"
 #include "meta_state/cluster_state.h"
 #include "meta_state/configuration_change.h"
 #include "rpc/transport.h"
 
 namespace arion {
+
+class StoreGuard;
 
 // A member of MetaServer::State. TableRequests begins changes, ConfigurationRequests tells when a
 // partition settled (Continue).

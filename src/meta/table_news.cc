@@ -4,6 +4,9 @@
 #include <string>
 
 #include "messages/admin_messages.h"
+#include "meta/owner_life.h"
+#include "meta/request_codec.h"
+#include "meta_state/cluster_state.h"
 
 namespace arion {
 

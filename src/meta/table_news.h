@@ -12,12 +12,14 @@
 
 #include "env/clock.h"
 #include "env/strand.h"
-#include "meta/owner_life.h"
-#include "meta/request_codec.h"
-#include "meta_state/cluster_state.h"
 #include "rpc/transport.h"
 
 namespace arion {
+
+struct ClusterState;
+class OwnerLife;
+class RequestCodec;
+struct Table;
 
 // A member of MetaServer::State, which calls Begin for each stored change and TellWhenDue in each
 // plan.

@@ -5,6 +5,10 @@
 #include <vector>
 
 #include "base/log.h"
+#include "meta/owner_life.h"
+#include "meta/request_codec.h"
+#include "meta/request_handlers.h"
+#include "meta/table_changes.h"
 #include "meta_state/configuration_change.h"
 #include "meta_state/table_environments.h"
 #include "meta_state/table_lifecycle.h"

@@ -18,14 +18,17 @@
 #include "env/clock.h"
 #include "env/strand.h"
 #include "meta/meta_options.h"
-#include "meta/owner_life.h"
-#include "meta/request_codec.h"
-#include "meta/request_handlers.h"
 #include "meta/store_guard.h"
-#include "meta/table_changes.h"
 #include "meta_state/cluster_state.h"
+#include "meta_state/table_lifecycle.h"
+#include "rpc/transport.h"
 
 namespace arion {
+
+class OwnerLife;
+class RequestCodec;
+class RequestHandlers;
+class TableChanges;
 
 // The meta server's part for tables. A member of MetaServer::State, which calls AddTo before the
 // first request and Stop once.

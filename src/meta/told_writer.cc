@@ -6,6 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "meta/meta_options.h"
+#include "meta/store_guard.h"
+
 namespace arion {
 
 void ToldWriter::StoreWhenDue(Instant now) {

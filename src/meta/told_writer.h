@@ -10,11 +10,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "meta/meta_options.h"
-#include "meta/store_guard.h"
 #include "meta_state/cluster_state.h"
 
 namespace arion {
+
+struct MetaServerOptions;
+class StoreGuard;
 
 // A member of MetaServer::State, which calls StoreWhenDue in each plan while there is room.
 class ToldWriter {

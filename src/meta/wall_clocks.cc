@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "meta_state/cluster_state.h"
 
 namespace arion {
 namespace {

@@ -21,9 +21,10 @@
 
 #include "env/clock.h"
 #include "meta_state/cluster_clock.h"
-#include "meta_state/cluster_state.h"
 
 namespace arion {
+
+struct ClusterState;
 
 // A member of MetaServer::State. ServerRequests calls Note for each beacon that counts.
 class WallClocks {

@@ -7,6 +7,7 @@
 
 #include "base/named_list.h"
 #include "meta_judgement/succession.h"
+#include "meta_state/cluster_warning.h"
 
 namespace arion {
 namespace {

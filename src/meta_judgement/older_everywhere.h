@@ -6,9 +6,10 @@
 #include <optional>
 
 #include "meta_state/cluster_state.h"
-#include "meta_state/cluster_warning.h"
 
 namespace arion {
+
+struct ClusterWarning;
 
 // nullopt: there is no such partition.
 std::optional<ClusterWarning> OlderEverywhere(const ClusterState& state);

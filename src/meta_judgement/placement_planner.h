@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <utility>
+#include <vector>
 
 #include "meta_state/cluster_state.h"
 

@@ -5,7 +5,9 @@
 #include <cmath>
 
 #include "base/status.h"
+#include "messages/admin_messages.h"
 #include "meta_judgement/balance_planner.h"
+#include "meta_judgement/partition_guardian.h"
 #include "meta_judgement/succession.h"
 #include "meta_state/held_replica.h"
 

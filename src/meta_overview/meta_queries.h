@@ -5,11 +5,15 @@
 #include <set>
 #include <string>
 
-#include "messages/admin_messages.h"
-#include "meta_judgement/partition_guardian.h"
 #include "meta_state/cluster_state.h"
 
 namespace arion {
+
+struct DddDiagnoseRequest;
+struct DddDiagnoseResponse;
+struct GuardianOptions;
+struct MaxReplicaCountResponse;
+struct QueryManualCompactResponse;
 
 // The reader of a routing answer.
 enum class QueryAudience {

@@ -13,6 +13,7 @@
 #include <array>
 
 #include "base/status.h"
+#include "meta_state/store_change.h"
 
 namespace arion {
 namespace {

@@ -25,9 +25,10 @@
 #include "messages/configuration.h"
 #include "messages/function_level.h"
 #include "messages/meta_messages.h"
-#include "meta_state/store_change.h"
 
 namespace arion {
+
+struct StoreChange;
 
 constexpr int32_t kPartitionCountMax = 65536;
 constexpr size_t kLastDropsMax = 3;

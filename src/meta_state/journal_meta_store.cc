@@ -8,6 +8,8 @@
 #include "base/crc.h"
 #include "base/log.h"
 #include "base/status.h"
+#include "env/environment.h"
+#include "env/file_system.h"
 #include "meta_state/journal_reserve.h"
 
 namespace arion {

@@ -27,14 +27,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
-#include "env/environment.h"
 #include "meta_state/meta_store.h"
 
 namespace arion {
 
+class Environment;
 struct StoreRoom;
 
 // Settings of one store.

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "env/file_system.h"
 
 namespace arion {
 namespace {

@@ -12,11 +12,11 @@
 #include <string>
 
 #include "env/disk_reserve.h"
-#include "env/file_system.h"
-#include "meta_state/meta_store.h"
 #include "meta_state/store_room.h"
 
 namespace arion {
+
+class FileSystem;
 
 // One journal's.
 class JournalReserve {

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/named_list.h"
+#include "meta_state/cluster_warning.h"
 #include "meta_state/stale_configuration.h"
 
 namespace arion {

@@ -14,9 +14,10 @@
 #include <optional>
 
 #include "meta_state/cluster_state.h"
-#include "meta_state/cluster_warning.h"
 
 namespace arion {
+
+struct ClusterWarning;
 
 // `report` of `node`, of a partition that is stored, shows it. It is logged once for each server.
 void NoteWentBack(ClusterState& state, const Table& table, Endpoint node, const ReplicaInfo& report,

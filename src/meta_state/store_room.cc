@@ -4,6 +4,8 @@
 #include <absl/strings/str_cat.h>
 #include <absl/strings/str_format.h>
 
+#include "meta_state/cluster_warning.h"
+
 namespace arion {
 namespace {
 

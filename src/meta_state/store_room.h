@@ -9,9 +9,9 @@
 #include <optional>
 #include <string>
 
-#include "meta_state/cluster_warning.h"
-
 namespace arion {
+
+struct ClusterWarning;
 
 // As the last Look saw it.
 struct StoreRoom {

@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 #include "messages/table_environments.h"
+#include "meta_state/cluster_state.h"
 
 namespace arion {
 namespace {

@@ -8,9 +8,10 @@
 #include <string>
 
 #include "messages/admin_messages.h"
-#include "meta_state/cluster_state.h"
 
 namespace arion {
+
+struct Table;
 
 // What becomes of a request.
 struct EnvironmentJudgement {

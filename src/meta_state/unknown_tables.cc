@@ -8,6 +8,8 @@
 #include <string>
 
 #include "base/named_list.h"
+#include "meta_state/cluster_state.h"
+#include "meta_state/cluster_warning.h"
 
 namespace arion {
 namespace {

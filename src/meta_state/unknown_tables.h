@@ -5,10 +5,10 @@
 
 #include <optional>
 
-#include "meta_state/cluster_state.h"
-#include "meta_state/cluster_warning.h"
-
 namespace arion {
+
+struct ClusterState;
+struct ClusterWarning;
 
 // By what living servers reported last; nullopt: no such tables.
 std::optional<ClusterWarning> UnknownTables(const ClusterState& state);

@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "base/counter.h"
 #include "base/log.h"
 
 namespace arion {

@@ -26,11 +26,13 @@
 #include <variant>
 #include <vector>
 
-#include "base/counter.h"
 #include "base/histogram.h"
 #include "base/mutex.h"
 
 namespace arion {
+
+class Counter;
+class Gauge;
 
 // Names and values, in the order they are shown.
 using MetricLabels = std::vector<std::pair<std::string, std::string>>;

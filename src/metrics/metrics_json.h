@@ -21,7 +21,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/ids.h"
 #include "base/mutex.h"
 #include "metrics/metric_registry.h"
 

@@ -8,6 +8,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/counter.h"
+#include "metrics/metric_registry.h"
+
 namespace arion {
 namespace {
 

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "metrics/metric_registry.h"
-
 namespace arion {
+
+struct MetricFamily;
 
 // The answer's Content-Type. Scrapers choose their parser by it.
 constexpr std::string_view kPrometheusContentType = "text/plain; version=0.0.4; charset=utf-8";

@@ -23,7 +23,7 @@
 #include <variant>
 #include <vector>
 
-#include "decrees/learned_log.h"
+#include "decrees/log_terms.h"
 #include "pacifica/events.h"
 
 namespace arion {

@@ -9,6 +9,10 @@
 #include <vector>
 
 #include "base/log.h"
+#include "pacifica/group_check.h"
+#include "pacifica/primary.h"
+#include "pacifica/reconfiguration.h"
+#include "pacifica/roll_call.h"
 
 namespace arion {
 

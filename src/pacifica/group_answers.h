@@ -13,13 +13,14 @@
 #pragma once
 
 #include "pacifica/events.h"
-#include "pacifica/group_check.h"
-#include "pacifica/primary.h"
-#include "pacifica/reconfiguration.h"
 #include "pacifica/replica_state.h"
-#include "pacifica/roll_call.h"
 
 namespace arion {
+
+class GroupCheck;
+class Primary;
+class Reconfiguration;
+class RollCall;
 
 // The primary's side of every answer. It keeps no state of its own. All references outlive it; the
 // core owns them.

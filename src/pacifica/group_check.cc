@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "base/log.h"
+#include "pacifica/learner_sessions.h"
+#include "pacifica/primary.h"
 
 namespace arion {
 namespace {

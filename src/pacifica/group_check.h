@@ -15,11 +15,12 @@
 
 #include <map>
 
-#include "pacifica/learner_sessions.h"
-#include "pacifica/primary.h"
 #include "pacifica/replica_state.h"
 
 namespace arion {
+
+class LearnerSessions;
+class Primary;
 
 // The references outlive it; the core owns all of them. It appends to the effects of the step under
 // way.

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/log.h"
+#include "decrees/prepare_list.h"
 
 namespace arion {
 

@@ -37,12 +37,13 @@
 #pragma once
 
 #include "base/ids.h"
-#include "decrees/prepare_list.h"
 #include "messages/configuration.h"
 #include "messages/replication_messages.h"
 #include "pacifica/effects.h"
 
 namespace arion {
+
+class PrepareList;
 
 // How far one replica is, and as what: the numbers that the invariants compare. All are inclusive:
 // a watermark of 12 has decree 12. They start at the decree that the engine had when the replica

@@ -14,6 +14,7 @@
 #include "decrees/log_shipment.h"
 #include "decrees/possible.h"
 #include "pacifica/invariants.h"
+#include "pacifica/secondary.h"
 
 namespace arion {
 namespace {

@@ -26,9 +26,10 @@
 #include <vector>
 
 #include "pacifica/replica_state.h"
-#include "pacifica/secondary.h"
 
 namespace arion {
+
+class Secondary;
 
 // One object for the life of the core; sessions come and go. The references outlive it.
 //

@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "pacifica/invariants.h"
+#include "pacifica/learner_sessions.h"
 #include "pacifica/reconciliation.h"
 
 namespace arion {

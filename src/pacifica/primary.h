@@ -23,11 +23,12 @@
 #include <set>
 #include <vector>
 
-#include "pacifica/learner_sessions.h"
 #include "pacifica/prepare_dispatch.h"
 #include "pacifica/replica_state.h"
 
 namespace arion {
+
+class LearnerSessions;
 
 // One object for the life of the core. A term of it begins with TakeOffice, is open from Open on,
 // may be interrupted by Pause, and ends with Resign. Outside of a term it holds no client's

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "decrees/prepare_list.h"
 
 namespace arion {
 

@@ -11,9 +11,10 @@
 #include <vector>
 
 #include "base/mutation.h"
-#include "decrees/prepare_list.h"
 
 namespace arion {
+
+class PrepareList;
 
 // One mutation to be proposed again.
 struct Reproposal {

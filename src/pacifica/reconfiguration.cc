@@ -7,6 +7,11 @@
 
 #include "base/log.h"
 #include "decrees/possible.h"
+#include "pacifica/invariants.h"
+#include "pacifica/learner.h"
+#include "pacifica/learner_sessions.h"
+#include "pacifica/primary.h"
+#include "pacifica/role_keeper.h"
 
 namespace arion {
 namespace {

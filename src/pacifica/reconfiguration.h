@@ -35,13 +35,14 @@
 #include <string_view>
 #include <utility>
 
-#include "pacifica/learner.h"
-#include "pacifica/learner_sessions.h"
-#include "pacifica/primary.h"
 #include "pacifica/replica_state.h"
-#include "pacifica/role_keeper.h"
 
 namespace arion {
+
+class Learner;
+class LearnerSessions;
+class Primary;
+class RoleKeeper;
 
 // The update that waits for the meta server's answer.
 struct PendingUpdate {

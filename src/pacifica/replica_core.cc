@@ -10,6 +10,7 @@
 #include "decrees/possible.h"
 #include "pacifica/group_answers.h"
 #include "pacifica/group_check.h"
+#include "pacifica/invariants.h"
 #include "pacifica/learner.h"
 #include "pacifica/learner_sessions.h"
 #include "pacifica/primary.h"

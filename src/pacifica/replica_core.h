@@ -37,12 +37,13 @@
 
 #include "base/instant.h"
 #include "pacifica/core_options.h"
-#include "pacifica/effects.h"
 #include "pacifica/events.h"
-#include "pacifica/invariants.h"
 #include "pacifica/role_transition.h"
 
 namespace arion {
+
+struct Effects;
+struct Watermarks;
 
 // kPrimaryOnly: linearizable, answered by the primary. kBackup: may be stale, a secondary answers
 // it as well.

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "decrees/log_replay.h"
 #include "messages/write_members.h"
+#include "pacifica/invariants.h"
 
 namespace arion {
 

@@ -23,6 +23,8 @@
 
 namespace arion {
 
+struct Watermarks;
+
 // Owned by ReplicaCore, which constructs it, calls Recover once, and then sets `now` at each step.
 struct ReplicaState {
   // CHECKs that the options can work together.

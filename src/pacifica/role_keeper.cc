@@ -7,6 +7,12 @@
 #include <utility>
 
 #include "base/log.h"
+#include "pacifica/invariants.h"
+#include "pacifica/learner.h"
+#include "pacifica/learner_sessions.h"
+#include "pacifica/primary.h"
+#include "pacifica/roll_call.h"
+#include "pacifica/secondary.h"
 
 namespace arion {
 

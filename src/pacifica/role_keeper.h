@@ -15,14 +15,15 @@
 
 #include <string_view>
 
-#include "pacifica/learner.h"
-#include "pacifica/learner_sessions.h"
-#include "pacifica/primary.h"
 #include "pacifica/replica_state.h"
-#include "pacifica/roll_call.h"
-#include "pacifica/secondary.h"
 
 namespace arion {
+
+class Learner;
+class LearnerSessions;
+class Primary;
+class RollCall;
+class Secondary;
 
 // All references outlive it; the core owns them. `why` of each method is for people: it goes to the
 // text log.

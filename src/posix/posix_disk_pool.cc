@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "env/stuck_work.h"
 #include "posix/background_thread.h"
 
 namespace arion {

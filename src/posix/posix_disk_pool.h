@@ -23,9 +23,10 @@
 #include "env/blocking_call.h"
 #include "env/clock.h"
 #include "env/environment.h"
-#include "env/stuck_work.h"
 
 namespace arion {
+
+struct StuckWork;
 
 // Figures of one pool, since its start; the pool owns them. Thread-safe.
 struct PoolStats {

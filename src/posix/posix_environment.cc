@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "env/loop_thread.h"
+#include "posix/descriptor_reserve.h"
 #include "posix/posix_disk_pool.h"
 
 namespace arion {

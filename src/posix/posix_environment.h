@@ -8,9 +8,12 @@
 
 #include <map>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "base/mutex.h"
 #include "env/environment.h"
+#include "env/log_device.h"
 #include "posix/event_loops.h"
 #include "posix/posix_clock.h"
 #include "posix/posix_file_system.h"
@@ -18,6 +21,7 @@
 
 namespace arion {
 
+class DescriptorReserve;
 class PosixDiskPool;
 
 // How many threads there are, and how logs are written. main/ fills it from the configuration.

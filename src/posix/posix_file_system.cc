@@ -18,6 +18,7 @@
 #include "base/status.h"
 #include "env/blocking_call.h"
 #include "env/held_bytes.h"
+#include "posix/descriptor_reserve.h"
 
 namespace arion {
 

@@ -11,9 +11,10 @@
 #include <vector>
 
 #include "env/file_system.h"
-#include "posix/descriptor_reserve.h"
 
 namespace arion {
+
+class DescriptorReserve;
 
 // errno as a status: "<step> <path>: <text>". What an EIO of a read or a failed sync means is the
 // caller's to say.

@@ -15,12 +15,13 @@
 #include <memory>
 #include <string>
 
-#include "env/log_device.h"
-#include "posix/descriptor_reserve.h"
+#include "env/zeros_ahead.h"
 
 namespace arion {
 
+class DescriptorReserve;
 class EventLoops;
+class LogDevice;
 
 // Settings of one device. The Environment passes the same to each that it makes.
 struct LogDeviceOptions {
@@ -37,7 +38,7 @@ struct LogDeviceOptions {
   unsigned ring_entries = 256;
   // Zero-filled space that all logs of the device may hold ready, spares included, beyond two steps
   // of 1 MiB each. 0: no spares, and files grow by such steps.
-  uint64_t zeros_ahead_bytes_max = LogDevice::kZerosAheadBytesMax;
+  uint64_t zeros_ahead_bytes_max = kZerosAheadBytesMax;
   // Keeps descriptors for a log's next file when the process has none left; null: there is no
   // reserve.
   std::shared_ptr<DescriptorReserve> descriptors;

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "env/log_device.h"
+#include "posix/descriptor_reserve.h"
 #include "posix/posix_log_device.h"
 
 namespace arion {

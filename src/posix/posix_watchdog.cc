@@ -17,6 +17,7 @@
 #include <ctime>
 
 #include "base/log.h"
+#include "posix/posix_environment.h"
 
 namespace arion {
 namespace {

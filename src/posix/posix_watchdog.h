@@ -19,10 +19,11 @@
 #include "base/counter.h"
 #include "base/histogram.h"
 #include "base/mutex.h"
-#include "env/stuck_work.h"
-#include "posix/posix_environment.h"
 
 namespace arion {
+
+class PosixEnvironment;
+struct StuckWork;
 
 // Figures since the start, shared with questions that are still on their way. Thread-safe.
 struct WatchdogStats {

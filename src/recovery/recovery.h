@@ -17,6 +17,8 @@
 
 #include "disks/disk_layout.h"
 #include "disks/replica_directory.h"
+#include "env/clock.h"
+#include "env/environment.h"
 #include "recovery/recovery_plan.h"
 #include "recovery/recovery_progress.h"
 

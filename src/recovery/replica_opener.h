@@ -17,15 +17,19 @@
 #include <atomic>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "disks/disk_layout.h"
 #include "disks/init_info.h"
 #include "disks/replica_directory.h"
 #include "engine/engine.h"
+#include "env/clock.h"
+#include "env/environment.h"
 #include "legacy/take_over_planner.h"
 #include "pacifica/core_options.h"
 #include "recovery/log_replay_stats.h"
 #include "recovery/recovery_progress.h"
+#include "wal/log_opener.h"
 #include "wal/private_log.h"
 
 namespace arion {

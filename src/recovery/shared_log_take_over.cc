@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "env/file_system.h"
 #include "legacy/file_skipping.h"
 
 namespace arion {

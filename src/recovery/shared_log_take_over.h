@@ -22,6 +22,7 @@
 #include <absl/status/statusor.h>
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>

@@ -29,6 +29,7 @@
 #include "membership/join_tolerance.h"
 #include "messages/meta_messages.h"
 #include "replica/replica_host.h"
+#include "rpc/transport.h"
 
 namespace arion {
 

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "disks/disk_watch.h"
+#include "engine/engine.h"
 #include "replica/replica_host.h"
 
 namespace arion {

@@ -24,13 +24,13 @@
 #include <string>
 #include <string_view>
 
-#include "engine/engine.h"
 #include "env/strand.h"
 #include "pacifica/effects.h"
 
 namespace arion {
 
 class DiskPool;
+class Engine;
 struct ReplicaHost;
 
 // One for each replica; all of its parts share it.

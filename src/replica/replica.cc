@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "disks/disk_watch.h"
-#include "replica/replica_options.h"
+#include "pacifica/invariants.h"
 #include "replica/replica_snapshot.h"
 #include "rpc/thrift_codec.h"
 #include "wal/private_log.h"

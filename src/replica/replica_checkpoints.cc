@@ -10,7 +10,9 @@
 #include "copies/learn_source.h"
 #include "disks/disk_watch.h"
 #include "env/clock.h"
+#include "pacifica/invariants.h"
 #include "recovery/replica_opener.h"
+#include "replica/replica_office.h"
 
 namespace arion {
 namespace {

@@ -20,13 +20,16 @@
 #include <string>
 #include <vector>
 
-#include "pacifica/replica_core.h"
+#include "engine/engine.h"
+#include "env/file_system.h"
 #include "replica/disk_work.h"
 #include "replica/replica_host.h"
-#include "replica/replica_office.h"
 #include "wal/private_log.h"
 
 namespace arion {
+
+class ReplicaCore;
+class ReplicaOffice;
 
 // Start begins the interval; Close ends it. The rest asks for a checkpoint or says what the log
 // lost.

@@ -7,7 +7,9 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "data_api/compaction_wishes.h"
 #include "env/file_system.h"
+#include "replica/compaction_slots.h"
 #include "replica/disk_work.h"
 
 namespace arion {

@@ -19,15 +19,15 @@
 #include <memory>
 #include <string>
 
-#include "data_api/compaction_wishes.h"
 #include "engine/engine.h"
 #include "env/clock.h"
 #include "messages/configuration.h"
 #include "pacifica/effects.h"
-#include "replica/compaction_slots.h"
 
 namespace arion {
 
+class CompactionSlots;
+struct CompactionWishes;
 class DiskWork;
 
 // Consider when the environments change; the rest follows by timers until Close.

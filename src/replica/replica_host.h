@@ -15,9 +15,7 @@
 #include "copies/copy_throttle.h"
 #include "copies/foreground_pace.h"
 #include "copies/peer_pace.h"
-#include "copies/served_files.h"
 #include "disks/disk_layout.h"
-#include "env/environment.h"
 #include "legacy/shared_log_stats.h"
 #include "membership/join_notes.h"
 #include "membership/server_lease.h"
@@ -25,7 +23,6 @@
 #include "replica/compaction_slots.h"
 #include "replica/replica_options.h"
 #include "rpc/older_servers.h"
-#include "rpc/transport.h"
 #include "stats/hot_key_search.h"
 #include "stats/request_stats.h"
 #include "stats/slow_requests.h"
@@ -33,7 +30,10 @@
 
 namespace arion {
 
+class Environment;
 struct OpeningHost;
+class ServedFiles;
+class Transport;
 
 // Made once by the ReplicaServer, before its first replica.
 struct ReplicaHost {

@@ -9,8 +9,11 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "copies/file_fetcher.h"
+#include "copies/learned_files.h"
 #include "disks/replica_directory.h"
 #include "env/clock.h"
+#include "env/file_system.h"
 #include "recovery/replica_opener.h"
 
 namespace arion {

@@ -20,8 +20,7 @@
 #include <memory>
 #include <string>
 
-#include "copies/file_fetcher.h"
-#include "copies/learned_files.h"
+#include "engine/engine.h"
 #include "pacifica/effects.h"
 #include "pacifica/events.h"
 #include "replica/disk_work.h"
@@ -30,6 +29,10 @@
 #include "wal/private_log.h"
 
 namespace arion {
+
+struct FetchPlan;
+class FileFetcher;
+class LearnedFiles;
 
 // Begin for each work that the core asks for; it ends by the event LearnerWorkDone.
 class ReplicaLearning {

@@ -5,8 +5,11 @@
 #include <variant>
 
 #include "disks/disk_watch.h"
+#include "engine/engine.h"
 #include "env/clock.h"
+#include "replica/replica_office.h"
 #include "rpc/thrift_codec.h"
+#include "wal/private_log.h"
 
 namespace arion {
 namespace {

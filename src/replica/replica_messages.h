@@ -18,17 +18,18 @@
 #include <optional>
 #include <string>
 
-#include "engine/engine.h"
 #include "env/strand.h"
 #include "pacifica/effects.h"
 #include "pacifica/events.h"
 #include "replica/replica_host.h"
-#include "replica/replica_office.h"
 #include "rpc/transport.h"
 #include "stats/request_stats.h"
-#include "wal/private_log.h"
 
 namespace arion {
+
+class Engine;
+class PrivateLog;
+class ReplicaOffice;
 
 // Send for each envelope of the core; Keep when another server asks, until it has its answer.
 class ReplicaMessages {

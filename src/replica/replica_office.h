@@ -17,6 +17,7 @@
 
 #include "client_requests/office.h"
 #include "env/clock.h"
+#include "env/environment.h"
 #include "messages/replication_messages.h"
 #include "pacifica/replica_core.h"
 #include "replica/replica_host.h"

@@ -13,17 +13,17 @@
 #include "base/ids.h"
 #include "copies/copy_throttle.h"
 #include "copies/peer_pace.h"
-#include "disks/disk_health.h"
 #include "disks/disk_layout.h"
-#include "disks/garbage_collector.h"
+#include "disks/disk_options.h"
 #include "legacy/shared_log_options.h"
 #include "recovery/recovery_plan.h"
 #include "rpc/thrift_codec.h"
-#include "rpc/transport.h"
-#include "wal/private_log.h"
+#include "wal/log_needs.h"
+#include "wal/log_opener.h"
 
 namespace arion {
 
+struct InboundRequest;
 class OlderServers;
 class OpenFileBudget;
 
@@ -65,7 +65,8 @@ struct ReplicaServerOptions {
   uint64_t log_segment_bytes = 32 << 20;
   bool log_preallocate = true;
   LogReserve log_reserve;
-  LogOpener open_log = PrivateLog::Open;
+  // Empty: PrivateLog::Open.
+  LogOpener open_log;
   // Kept at most for a member that left and may come back.
   LogReserve log_for_member{.bytes_max = uint64_t{1} << 30, .age_max_seconds = 3600};
   // Logs of tables that an older version duplicates are kept whole.

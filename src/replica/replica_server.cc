@@ -11,6 +11,7 @@
 #include "copies/served_files.h"
 #include "disks/data_directories.h"
 #include "disks/disk_layout.h"
+#include "disks/disk_snapshot.h"
 #include "disks/disk_watch.h"
 #include "disks/garbage_collector.h"
 #include "disks/open_file_budget.h"
@@ -25,6 +26,7 @@
 #include "recovery/shared_log_take_over.h"
 #include "replica/config_sync.h"
 #include "replica/replica_host.h"
+#include "replica/replica_snapshot.h"
 #include "replica/replica_table.h"
 #include "replica/request_router.h"
 
@@ -81,7 +83,7 @@ class ReplicaServer::State : public std::enable_shared_from_this<ReplicaServer::
     const auto opening = std::make_shared<const OpeningHost>(
         OpeningHost{.disks = disks,
                     .engines = engines,
-                    .open_log = options.open_log,
+                    .open_log = options.open_log ? options.open_log : PrivateLog::Open,
                     .log = {.durability = options.durability,
                             .segment_bytes_max = options.log_segment_bytes,
                             .reserve = options.log_reserve,

@@ -23,23 +23,24 @@
 #include <vector>
 
 #include "base/ids.h"
-#include "disks/disk_snapshot.h"
-#include "env/environment.h"
 #include "messages/meta_messages.h"
-#include "recovery/recovery_progress.h"
-#include "replica/replica_options.h"
-#include "replica/replica_snapshot.h"
-#include "rpc/transport.h"
 
 namespace arion {
 
+struct DiskSnapshot;
 class EngineFactory;
+class Environment;
+struct InboundRequest;
 class JoinNotes;
 struct LogReplayStats;
+struct RecoveryReport;
+struct ReplicaServerOptions;
+struct ReplicaSnapshot;
 class RequestBook;
 class ServerLease;
 struct SharedLogStats;
 class SlowRequests;
+class Transport;
 class VerificationBook;
 
 // The facade of this folder, for main/ and the simulator.

@@ -7,6 +7,10 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "env/clock.h"
+#include "env/environment.h"
+#include "pacifica/replica_core.h"
+#include "replica/replica_checkpoints.h"
+#include "replica/replica_messages.h"
 #include "rpc/thrift_codec.h"
 
 namespace arion {

@@ -19,14 +19,15 @@
 #include <vector>
 
 #include "copies/learn_source.h"
-#include "pacifica/replica_core.h"
 #include "replica/disk_work.h"
-#include "replica/replica_checkpoints.h"
 #include "replica/replica_host.h"
-#include "replica/replica_messages.h"
 #include "wal/private_log.h"
 
 namespace arion {
+
+class ReplicaCheckpoints;
+class ReplicaCore;
+class ReplicaMessages;
 
 // NoteAsking when a learner asks, Ship when the core says what it gets; the answer goes by itself.
 class ReplicaShipping {

@@ -39,11 +39,11 @@
 #include "recovery/shared_log_take_over.h"
 #include "replica/replica_host.h"
 #include "replica/replica_routes.h"
-#include "replica/replica_snapshot.h"
 
 namespace arion {
 
 class Replica;
+struct ReplicaSnapshot;
 
 // One for a server: Expect and Recover at the start, OpenFor later, CloseAll at the end.
 class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {

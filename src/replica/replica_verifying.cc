@@ -8,7 +8,11 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "data_api/apply_queue.h"
+#include "pacifica/invariants.h"
+#include "replica/replica_office.h"
 #include "rpc/thrift_codec.h"
+#include "verification/content_count.h"
 
 namespace arion {
 namespace {

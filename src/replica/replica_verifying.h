@@ -21,17 +21,21 @@
 #include <optional>
 #include <string>
 
-#include "data_api/apply_queue.h"
+#include "engine/engine.h"
 #include "env/clock.h"
+#include "env/environment.h"
 #include "messages/verification_messages.h"
 #include "pacifica/replica_core.h"
 #include "replica/disk_work.h"
 #include "replica/replica_host.h"
-#include "replica/replica_office.h"
-#include "verification/content_count.h"
+#include "rpc/transport.h"
 #include "verification/verification.h"
 
 namespace arion {
+
+class ApplyQueue;
+class ContentCount;
+class ReplicaOffice;
 
 // Consider about once in an interval, Count for each question of a primary, Close at the end.
 class ReplicaVerifying {

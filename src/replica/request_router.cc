@@ -10,6 +10,7 @@
 #include "messages/tool_messages.h"
 #include "messages/verification_messages.h"
 #include "replica/replica.h"
+#include "replica/replica_table.h"
 #include "replica/request_argument.h"
 #include "replica/tool_requests.h"
 #include "rpc/thrift_codec.h"

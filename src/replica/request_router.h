@@ -19,11 +19,11 @@
 #include "messages/meta_messages.h"
 #include "replica/config_sync.h"
 #include "replica/replica_host.h"
-#include "replica/replica_table.h"
 
 namespace arion {
 
 class Replica;
+class ReplicaTable;
 
 // One for a server, made by Start. Each request that it takes is answered by it, or by the replica.
 class RequestRouter : public std::enable_shared_from_this<RequestRouter> {

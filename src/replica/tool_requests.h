@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "replica/replica_host.h"
+#include "rpc/transport.h"
 
 namespace arion {
 

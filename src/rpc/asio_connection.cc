@@ -11,6 +11,9 @@
 #include "messages/client_messages.h"
 #include "messages/tool_messages.h"
 #include "posix/posix_clock.h"
+#include "rpc/asio_transport.h"
+#include "rpc/pending_calls.h"
+#include "rpc/rpc_gate.h"
 #include "rpc/thrift_codec.h"
 
 namespace arion {

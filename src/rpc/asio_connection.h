@@ -16,17 +16,18 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "rpc/asio_transport.h"
 #include "rpc/byte_stream.h"
 #include "rpc/call_deadlines.h"
 #include "rpc/frame.h"
 #include "rpc/outbox.h"
 #include "rpc/outbox_writer.h"
-#include "rpc/pending_calls.h"
 
 namespace arion {
 
 class AsioConnection;
+struct AsioTransportOptions;
+class PendingCalls;
+struct TransportStats;
 
 // What a connection needs of the transport it belongs to; AsioTransport's Hub is it, and a test may
 // be. Started, Closed, Connected and ConnectFailed come on the thread of its loop.

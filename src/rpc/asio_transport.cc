@@ -16,10 +16,14 @@
 #include "base/log.h"
 #include "base/mutex.h"
 #include "base/status.h"
+#include "messages/meta_messages.h"
+#include "posix/event_loops.h"
 #include "posix/posix_clock.h"
 #include "rpc/asio_connection.h"
 #include "rpc/beacon_socket.h"
+#include "rpc/pending_calls.h"
 #include "rpc/port_holder.h"
+#include "rpc/rpc_gate.h"
 #include "rpc/thrift_codec.h"
 
 namespace arion {

@@ -33,12 +33,13 @@
 #include <optional>
 
 #include "base/counter.h"
-#include "posix/event_loops.h"
 #include "rpc/byte_stream.h"
-#include "rpc/rpc_gate.h"
 #include "rpc/transport.h"
 
 namespace arion {
+
+class EventLoops;
+class RpcGate;
 
 // How one transport listens, and what it bears. The defaults fit a server.
 struct AsioTransportOptions {

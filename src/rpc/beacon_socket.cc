@@ -6,6 +6,8 @@
 
 #include "base/log.h"
 #include "messages/meta_messages.h"
+#include "rpc/asio_transport.h"
+#include "rpc/rpc_gate.h"
 
 namespace arion {
 namespace {

@@ -11,6 +11,8 @@
 #include "base/coding.h"
 #include "base/crc.h"
 #include "base/status.h"
+#include "messages/meta_messages.h"
+#include "messages/replication_messages.h"
 #include "rpc/thrift_codec.h"
 
 namespace arion {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "env/clock.h"
+
 namespace arion {
 
 OlderServers::OlderServers(Policy policy, const Clock& clock)

@@ -31,9 +31,10 @@
 #include "base/ids.h"
 #include "base/instant.h"
 #include "base/mutex.h"
-#include "env/clock.h"
 
 namespace arion {
+
+class Clock;
 
 // One for a server, replica or meta; main/ makes it, the gate asks it, and whoever learns of
 // servers tells it.

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "messages/admin_messages.h"
+#include "messages/client_messages.h"
 #include "messages/duplicate_messages.h"
 #include "messages/verification_messages.h"
 #include "rpc/admin_token.h"

@@ -15,11 +15,11 @@
 #include <string>
 #include <string_view>
 
-#include "messages/configuration.h"
-#include "messages/meta_messages.h"
-#include "messages/replication_messages.h"
+#include "base/ids.h"
 
 namespace arion {
+
+struct PrepareRequest;
 
 // Which host_port fields the reader of these bytes knows (decision 3). THFT connections: always
 // kNone.

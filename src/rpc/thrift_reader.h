@@ -13,9 +13,14 @@
 #include <thrift/transport/TVirtualTransport.h>
 
 #include <cstring>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "rpc/thrift_codec.h"
 #include "rpc/thrift_wire.h"

@@ -20,7 +20,6 @@
 
 #include "base/log.h"
 #include "messages/admin_messages.h"
-#include "messages/client_messages.h"
 #include "messages/configuration.h"
 #include "messages/meta_messages.h"
 #include "messages/replication_messages.h"

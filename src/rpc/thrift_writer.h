@@ -10,9 +10,14 @@
 
 #include <array>
 #include <cstring>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "rpc/thrift_codec.h"
 #include "rpc/thrift_wire.h"

@@ -38,10 +38,11 @@
 
 #include "base/error_code.h"
 #include "base/ids.h"
-#include "env/held_bytes.h"
 #include "env/strand.h"
 
 namespace arion {
+
+class HeldBytes;
 
 // How a message came: from a client of either Thrift version, or from a server.
 enum class Framing : uint8_t { kThriftV0, kThriftV1, kRdsn };
@@ -77,6 +78,9 @@ struct ReplyBody {
   struct Piece {
     std::unique_ptr<HeldBytes> held;
     std::string behind;
+
+    ~Piece();
+    size_t size() const;
   };
   // All of them, or those before the piece.
   std::string bytes;
@@ -85,18 +89,10 @@ struct ReplyBody {
   ReplyBody() = default;
   ReplyBody(std::string all) : bytes(std::move(all)) {}  // NOLINT: an answer is its bytes
   ReplyBody(const char* all) : bytes(all) {}             // NOLINT
-  ReplyBody(std::string before, std::unique_ptr<HeldBytes> held, std::string behind)
-      : bytes(std::move(before)),
-        piece(std::make_unique<Piece>(Piece{std::move(held), std::move(behind)})) {}
-  size_t size() const {
-    return bytes.size() + (piece ? piece->held->size() + piece->behind.size() : 0);
-  }
+  ReplyBody(std::string before, std::unique_ptr<HeldBytes> held, std::string behind);
+  size_t size() const { return bytes.size() + (piece ? piece->size() : 0); }
   // For those who want them in one string.
-  operator std::string() && {  // NOLINT
-    if (piece) bytes += piece->held->Read() + piece->behind;
-    piece = nullptr;
-    return std::move(bytes);
-  }
+  operator std::string() &&;  // NOLINT
 };
 
 // The right to answer one request, from any thread. Move-only.

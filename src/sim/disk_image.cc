@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "env/file_system.h"
+#include "sim/sim_disk.h"
 
 namespace arion::sim {
 namespace {

@@ -11,9 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "sim/sim_disk.h"
-
 namespace arion::sim {
+
+class SimDisk;
+struct SimInode;
 
 // A value: whoever keeps images owns them. An image holds whole contents, so keep few.
 class DiskImage {

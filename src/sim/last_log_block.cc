@@ -6,6 +6,8 @@
 #include <map>
 
 #include "base/log.h"
+#include "env/file_system.h"
+#include "sim/sim_disk.h"
 #include "wal/log_format.h"
 #include "wal/log_reader.h"
 

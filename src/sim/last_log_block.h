@@ -9,9 +9,9 @@
 #include <optional>
 #include <string>
 
-#include "sim/sim_disk.h"
-
 namespace arion::sim {
+
+class SimDisk;
 
 // Where the block lies. Bytes count from the file's start.
 struct LastLogBlock {

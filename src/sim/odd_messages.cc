@@ -4,7 +4,10 @@
 #include <memory>
 #include <utility>
 
+#include "messages/meta_messages.h"
+#include "messages/replication_messages.h"
 #include "rpc/thrift_codec.h"
+#include "sim/sim_random.h"
 
 namespace arion::sim {
 namespace {

@@ -11,9 +11,9 @@
 #include <string>
 #include <string_view>
 
-#include "sim/sim_random.h"
-
 namespace arion::sim {
+
+class SimRandom;
 
 // nullopt: nothing odd can be made of it.
 std::optional<std::string> OddRequest(std::string_view name, std::string_view body,

@@ -26,7 +26,6 @@
 #include <string_view>
 #include <vector>
 
-#include "env/file_system.h"
 #include "sim/sim_random.h"
 
 namespace arion::sim {

@@ -23,6 +23,7 @@
 #include <absl/functional/function_ref.h>
 
 #include <array>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -33,8 +34,9 @@
 #include "sim/sim_world.h"
 
 namespace arion {
+class FileSystem;
 class LogDevice;
-}
+}  // namespace arion
 
 namespace arion::sim {
 

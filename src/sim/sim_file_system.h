@@ -3,6 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
+#include <string>
+#include <vector>
+
 #include "env/file_system.h"
 #include "sim/sim_disk.h"
 

@@ -7,6 +7,7 @@
 #include "base/crc.h"
 #include "base/log.h"
 #include "sim/odd_messages.h"
+#include "sim/sim_environment.h"
 
 namespace arion::sim {
 

@@ -25,10 +25,11 @@
 #include <vector>
 
 #include "rpc/transport.h"
-#include "sim/sim_environment.h"
 #include "sim/sim_world.h"
 
 namespace arion::sim {
+
+class SimNode;
 
 // What happens to messages everywhere; bursts of trouble change it for a while.
 struct LinkWeather {

@@ -8,6 +8,9 @@
 #include "base/crc.h"
 #include "base/status.h"
 #include "disks/replica_directory.h"
+#include "env/file_system.h"
+#include "sim/sim_environment.h"
+#include "sim_checkers/checkers.h"
 
 namespace arion::sim {
 namespace {

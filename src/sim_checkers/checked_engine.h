@@ -12,10 +12,11 @@
 #include <utility>
 
 #include "engine/engine.h"
-#include "sim/sim_environment.h"
-#include "sim_checkers/checkers.h"
 
 namespace arion::sim {
+
+class CommitChecker;
+class SimNode;
 
 // The open engines of a cluster, by server and partition.
 using OpenEngines = std::map<std::pair<std::string, PartitionId>, Engine*>;

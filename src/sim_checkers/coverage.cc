@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "messages/replication_messages.h"
+
 namespace arion::sim {
 
 namespace {

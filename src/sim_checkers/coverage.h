@@ -11,7 +11,11 @@
 
 #include "base/ids.h"
 #include "messages/configuration.h"
-#include "messages/replication_messages.h"
+
+namespace arion {
+struct LearnResponse;
+struct PrepareRequest;
+}  // namespace arion
 
 namespace arion::sim {
 

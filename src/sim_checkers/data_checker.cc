@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "sim_checkers/data_history.h"
 #include "sim_checkers/data_model.h"
 
 namespace arion::sim {

@@ -11,9 +11,10 @@
 #include <cstdint>
 
 #include "sim_checkers/checkers.h"
-#include "sim_checkers/data_history.h"
 
 namespace arion::sim {
+
+class DataHistory;
 
 struct DataCheckOptions {
   // The wall clock at the world's time 0, in seconds since 2016, and how far a server's may be off.

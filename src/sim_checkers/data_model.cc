@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "sim_checkers/data_history.h"
+
 namespace arion::sim {
 namespace {
 

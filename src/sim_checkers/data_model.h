@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "sim_checkers/data_history.h"
-
 namespace arion::sim {
+
+struct DataOperation;
 
 // What the wall clock of whichever server acts may say during an operation, in seconds since 2016.
 struct WallWindow {

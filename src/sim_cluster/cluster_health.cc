@@ -11,6 +11,7 @@
 #include "base/value_schema.h"
 #include "env/clock.h"
 #include "replica/replica_snapshot.h"
+#include "sim_workloads/workload.h"
 
 namespace arion::sim {
 namespace {

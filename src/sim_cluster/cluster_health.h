@@ -20,9 +20,10 @@
 #include "sim_cluster/run_checkers.h"
 #include "sim_cluster/server_lives.h"
 #include "sim_workloads/table_churn.h"
-#include "sim_workloads/workload.h"
 
 namespace arion::sim {
+
+class Workload;
 
 // A member of SimCluster. Await runs once, when all faults have ended; it runs the world itself.
 class ClusterHealth {

@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim_checkers/bounds.h"
+#include "sim_older/old_meta_server.h"
+
 namespace arion::sim {
 
 ClusterSettings ClusterSettings::Draw(SimClusterOptions options, SimRandom& random) {

@@ -12,15 +12,17 @@
 #include <string>
 #include <vector>
 
-#include "meta/meta_server.h"
-#include "replica/replica_server.h"
+#include "meta/meta_options.h"
+#include "replica/replica_options.h"
 #include "sim/sim_random.h"
-#include "sim_checkers/bounds.h"
 #include "sim_cluster/sim_cluster_options.h"
-#include "sim_older/old_meta_server.h"
 #include "sim_older/old_server.h"
 
 namespace arion::sim {
+
+struct BoundSettings;
+class Bounds;
+struct OldMetaOptions;
 
 // All settings of a run. SimCluster draws them once; everybody else reads them.
 struct ClusterSettings {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "sim_cluster/server_lives.h"
 
 namespace arion::sim {
 namespace {

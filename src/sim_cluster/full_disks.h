@@ -10,10 +10,12 @@
 #include "sim/sim_world.h"
 #include "sim_cluster/groups.h"
 #include "sim_cluster/run_checkers.h"
-#include "sim_cluster/server_lives.h"
+#include "sim_cluster/sim_server.h"
 #include "sim_cluster/troubles.h"
 
 namespace arion::sim {
+
+class ServerLives;
 
 // A member of FaultInjector.
 class FullDisks {

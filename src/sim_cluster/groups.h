@@ -17,7 +17,7 @@
 #include "base/instant.h"
 #include "messages/configuration.h"
 #include "sim_cluster/fault_mix.h"
-#include "sim_workloads/workload.h"
+#include "sim_workloads/workload_table.h"
 
 namespace arion::sim {
 

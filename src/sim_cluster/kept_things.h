@@ -20,6 +20,10 @@
 #include "sim_cluster/run_checkers.h"
 #include "sim_cluster/server_lives.h"
 
+namespace arion {
+struct DiskSnapshot;
+}
+
 namespace arion::sim {
 
 // A member of SimCluster.

@@ -8,6 +8,7 @@
 
 #include "base/mutation.h"
 #include "rpc/thrift_codec.h"
+#include "sim_cluster/server_lives.h"
 
 namespace arion::sim {
 namespace {

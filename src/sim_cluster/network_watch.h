@@ -16,9 +16,10 @@
 #include "sim/sim_world.h"
 #include "sim_cluster/full_disks.h"
 #include "sim_cluster/run_checkers.h"
-#include "sim_cluster/server_lives.h"
 
 namespace arion::sim {
+
+class ServerLives;
 
 // A member of SimCluster. It hooks itself into the network when it is made and has nothing to call.
 class NetworkWatch {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "meta_overview/cluster_overview.h"
 
 namespace arion::sim {
 namespace {

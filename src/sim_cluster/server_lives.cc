@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/status.h"
+#include "messages/admin_messages.h"
 #include "meta_state/journal_meta_store.h"
 #include "rpc/older_servers.h"
 #include "rpc/thrift_codec.h"

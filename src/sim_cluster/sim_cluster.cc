@@ -8,6 +8,8 @@
 
 #include "rpc/thrift_codec.h"
 #include "sim_checkers/data_checker.h"
+#include "sim_cluster/run_report.h"
+#include "sim_workloads/probe_client.h"
 
 namespace arion::sim {
 namespace {

@@ -28,13 +28,15 @@
 #include "sim_cluster/kept_things.h"
 #include "sim_cluster/network_watch.h"
 #include "sim_cluster/run_checkers.h"
-#include "sim_cluster/run_report.h"
 #include "sim_cluster/server_lives.h"
 #include "sim_cluster/sim_cluster_options.h"
 #include "sim_workloads/table_churn.h"
 #include "sim_workloads/workload.h"
 
 namespace arion::sim {
+
+class ProbeClient;
+struct RunReport;
 
 // One run. Make it, call Run once, read the report.
 class SimCluster {

@@ -10,7 +10,6 @@
 #include <optional>
 #include <set>
 
-#include "replica/replica_options.h"
 #include "sim/sim_environment.h"
 #include "sim_checkers/data_checker.h"
 #include "sim_cluster/fault_mix.h"

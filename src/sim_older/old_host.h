@@ -13,15 +13,19 @@
 #include <string_view>
 
 #include "base/instant.h"
-#include "engine/engine.h"
 #include "env/clock.h"
 #include "env/environment.h"
 #include "messages/configuration.h"
 #include "rpc/transport.h"
-#include "sim/sim_random.h"
-#include "sim_older/old_store.h"
+
+namespace arion {
+class EngineFactory;
+}
 
 namespace arion::sim {
+
+class OldStore;
+class SimRandom;
 
 // Settings of a server of 2.5.0, under its names beside them.
 struct OldServerOptions {

@@ -4,7 +4,10 @@
 
 #include <absl/strings/str_cat.h>
 
+#include <optional>
+
 #include "rpc/thrift_codec.h"
+#include "rpc/transport.h"
 #include "sim_older/old_meta_server.h"
 
 namespace arion::sim {

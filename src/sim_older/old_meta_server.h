@@ -21,10 +21,14 @@
 
 #include "env/clock.h"
 #include "env/environment.h"
-#include "messages/admin_messages.h"
 #include "meta_state/meta_store.h"
-#include "rpc/transport.h"
 #include "sim_older/old_guardian.h"
+
+namespace arion {
+struct InboundRequest;
+struct RecallAppRequest;
+class Transport;
+}  // namespace arion
 
 namespace arion::sim {
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "messages/admin_messages.h"
 #include "meta_state/cluster_state.h"
 #include "sim_older/old_meta_requests.h"
 #include "sim_older/old_meta_server.h"

@@ -10,10 +10,12 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "data_api/mutation_operations.h"
+#include "data_api/table_settings.h"
 #include "data_api/write_operations.h"
 #include "env/clock.h"
 #include "recovery/replica_opener.h"
 #include "rpc/thrift_codec.h"
+#include "sim/sim_random.h"
 #include "sim_older/old_replica_after.h"
 
 namespace arion::sim {

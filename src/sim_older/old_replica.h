@@ -31,6 +31,7 @@
 #include "messages/replication_messages.h"
 #include "sim_older/old_host.h"
 #include "sim_older/old_prepare_list.h"
+#include "sim_older/old_store.h"
 
 namespace arion::sim {
 

@@ -1,6 +1,7 @@
 // OldReplica::After, for the files that OldReplica is in. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
 #include <utility>
 
 #include "sim_older/old_replica.h"

@@ -13,6 +13,7 @@
 #include "env/file_system.h"
 #include "recovery/replica_opener.h"
 #include "rpc/thrift_codec.h"
+#include "sim/sim_random.h"
 #include "sim_older/old_replica.h"
 #include "sim_older/old_replica_after.h"
 

@@ -10,10 +10,12 @@
 
 #include "base/log.h"
 #include "disks/replica_directory.h"
+#include "engine/engine.h"
 #include "env/file_system.h"
 #include "messages/client_messages.h"
 #include "messages/tool_messages.h"
 #include "rpc/thrift_codec.h"
+#include "sim/sim_random.h"
 #include "sim_older/old_replica.h"
 
 namespace arion::sim {

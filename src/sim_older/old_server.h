@@ -13,16 +13,23 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "messages/meta_messages.h"
 #include "messages/replication_messages.h"
 #include "sim_older/old_host.h"
+#include "sim_older/old_store.h"
+
+namespace arion {
+class EngineFactory;
+}
 
 namespace arion::sim {
 
 class OldReplica;
+class SimRandom;
 
 // One life of a server. ServerLives makes it on a SimNode, tests/older as a process.
 class OldServer {

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "env/clock.h"
+#include "sim/sim_world.h"
+#include "sim_checkers/data_history.h"
 
 namespace arion::sim {
 namespace {

@@ -11,11 +11,14 @@
 #include <string>
 #include <vector>
 
-#include "sim/sim_world.h"
-#include "sim_checkers/data_history.h"
+#include "env/clock.h"
 #include "sim_workloads/sim_client.h"
 
 namespace arion::sim {
+
+class DataHistory;
+struct DataOperation;
+class SimWorld;
 
 // Bounds how long the history of one hash key gets, because the checker searches it.
 struct DataWorkloadOptions {

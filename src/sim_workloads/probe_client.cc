@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "base/crc.h"
+#include "messages/admin_messages.h"
+#include "messages/client_messages.h"
 #include "rpc/thrift_codec.h"
 
 namespace arion::sim {

@@ -10,10 +10,12 @@
 #include <string>
 #include <string_view>
 
-#include "messages/admin_messages.h"
-#include "messages/client_messages.h"
 #include "messages/meta_messages.h"
 #include "rpc/transport.h"
+
+namespace arion {
+struct RecallAppRequest;
+}
 
 namespace arion::sim {
 

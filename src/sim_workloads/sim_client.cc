@@ -2,6 +2,9 @@
 #include "sim_workloads/sim_client.h"
 
 #include <vector>
+#include "client/client_core.h"
+#include "client/client_runtime.h"
+#include "client/table_admin.h"
 
 namespace arion::sim {
 
@@ -21,6 +24,9 @@ SimClient::~SimClient() {
   core().Drop();
 }
 
+ClientCore& SimClient::core() { return *runtime_->cores().front(); }
+const Clock& SimClient::clock() const { return runtime_->clock(); }
+
 AsyncTable& SimClient::table(const std::string& name) {
   std::unique_ptr<AsyncTable>& table = tables_[name];
   if (table == nullptr) table = std::make_unique<RoutedTable>(runtime_, name);
@@ -31,6 +37,11 @@ void SimClient::OpenTable(const std::string& name, Callback<absl::Status> done) 
   core().Run([name, done = std::move(done)](ClusterClient& client, TableAdmin&) mutable {
     client.OpenTable(name, std::move(done));
   });
+}
+
+void SimClient::Administer(absl::AnyInvocable<void(TableAdmin&)> start) {
+  core().Run(
+      [start = std::move(start)](ClusterClient&, TableAdmin& admin) mutable { start(admin); });
 }
 
 }  // namespace arion::sim

@@ -10,13 +10,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <absl/functional/any_invocable.h>
+
 #include <map>
 #include <memory>
 #include <string>
 #include <utility>
 
-#include "client/client_runtime.h"
 #include "client/routed_table.h"
+#include "env/strand.h"
+
+namespace arion {
+class ClientCore;
+class ClientRuntime;
+class Clock;
+struct ClusterClientOptions;
+class Environment;
+class TableAdmin;
+class Transport;
+}  // namespace arion
 
 namespace arion::sim {
 
@@ -32,13 +44,9 @@ class SimClient {
   // As Client::OpenTable: what was known of its partitions is forgotten.
   void OpenTable(const std::string& name, Callback<absl::Status> done);
   // `start(admin)`, as AdminClient calls it.
-  template <class Start>
-  void Administer(Start start) {
-    core().Run(
-        [start = std::move(start)](ClusterClient&, TableAdmin& admin) mutable { start(admin); });
-  }
+  void Administer(absl::AnyInvocable<void(TableAdmin&)> start);
   // By which expiry times count.
-  const Clock& clock() const { return runtime_->clock(); }
+  const Clock& clock() const;
   // `callback`, or nothing when this client is gone.
   template <class F>
   auto Heard(F callback) const {
@@ -49,7 +57,7 @@ class SimClient {
   }
 
  private:
-  ClientCore& core() { return *runtime_->cores().front(); }
+  ClientCore& core();
 
   std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);
   std::shared_ptr<ClientRuntime> runtime_;

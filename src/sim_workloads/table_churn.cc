@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include "client/table_admin.h"
+#include "sim_checkers/history.h"
 #include "sim_workloads/workload.h"
 
 namespace arion::sim {

@@ -14,12 +14,15 @@
 #include <set>
 #include <string>
 
+#include "client/cluster_client.h"
+#include "sim/sim_environment.h"
 #include "sim/sim_transport.h"
 #include "sim_checkers/coverage.h"
-#include "sim_checkers/history.h"
 #include "sim_workloads/sim_client.h"
 
 namespace arion::sim {
+
+class History;
 
 // One for a run, with a node and clients of its own. BeginCycle begins the next table where none is
 // under way; IsIdle tells when a cycle is over. Its steps: Create, Created, Opened, WriteForAWhile,

@@ -7,6 +7,10 @@
 
 #include "base/crc.h"
 #include "base/raw_key.h"
+#include "client/cluster_client.h"
+#include "sim/sim_environment.h"
+#include "sim_checkers/history.h"
+#include "sim_workloads/probe_client.h"
 
 namespace arion::sim {
 namespace {

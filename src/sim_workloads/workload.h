@@ -13,20 +13,17 @@
 #include <vector>
 
 #include "sim/sim_transport.h"
-#include "sim_checkers/history.h"
+#include "sim_checkers/data_history.h"
 #include "sim_workloads/data_workload.h"
-#include "sim_workloads/probe_client.h"
 #include "sim_workloads/sim_client.h"
+#include "sim_workloads/workload_table.h"
 
 namespace arion::sim {
 
-// A table that exists and stays all through the run; the workload neither makes nor drops one.
-struct WorkloadTable {
-  std::string name;
-  // For the prober.
-  int32_t app_id = 0;
-  int32_t partition_count = 0;
-};
+class History;
+class ProbeClient;
+class SimEnvironment;
+class SimNode;
 
 // A record that is a register of the history, under a name that tells its table from another of the
 // same name.

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "pacifica/invariants.h"
+#include "wal/log_gauges.h"
 
 namespace arion {
 namespace {

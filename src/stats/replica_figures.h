@@ -17,10 +17,10 @@
 #include "base/mutex.h"
 #include "engine/engine_figures.h"
 #include "messages/configuration.h"
-#include "wal/log_gauges.h"
 
 namespace arion {
 
+struct LogGauges;
 struct Watermarks;
 
 // What is counted since the replica's directory was opened by this process.

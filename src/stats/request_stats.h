@@ -28,7 +28,6 @@
 #include "base/instant.h"
 #include "base/latency_buckets.h"
 #include "base/mutex.h"
-#include "pacifica/effects.h"
 #include "stats/hot_keys.h"
 #include "stats/replica_figures.h"
 

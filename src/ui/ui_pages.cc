@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/status.h"
+#include "ui/ui_assets.h"
 
 namespace arion {
 namespace {

@@ -9,9 +9,10 @@
 #include <vector>
 
 #include "http/page_server.h"
-#include "ui/ui_assets.h"
 
 namespace arion {
+
+struct UiAsset;
 
 // What the page is told of its server once; nothing of it is secret. main/ fills it at the start.
 struct UiFacts {

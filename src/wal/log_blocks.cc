@@ -10,6 +10,7 @@
 
 #include "base/crc.h"
 #include "base/log.h"
+#include "wal/log_recovery.h"
 
 namespace arion {
 namespace {

@@ -25,10 +25,11 @@
 
 #include "env/log_device.h"
 #include "wal/log_format.h"
-#include "wal/log_recovery.h"
 #include "wal/private_log.h"
 
 namespace arion {
+
+struct RecoveredLog;
 
 // LogWriter is its only caller: it appends at the back and writes from the front.
 //

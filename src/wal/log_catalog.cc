@@ -10,6 +10,9 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "env/clock.h"
+#include "wal/log_needs.h"
+#include "wal/replay_estimate.h"
 
 namespace arion {
 

@@ -25,13 +25,16 @@
 
 #include "base/ids.h"
 #include "base/mutex.h"
-#include "env/clock.h"
 #include "wal/log_gauges.h"
 #include "wal/log_index.h"
 #include "wal/log_retention.h"
-#include "wal/replay_estimate.h"
 
 namespace arion {
+
+class Clock;
+struct LogNeeds;
+struct LogReserve;
+struct ReplayWork;
 
 // Shared by the writer, which changes it on its strand, and by readers in any thread.
 //

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "env/environment.h"
 #include "wal/log_recovery.h"
 
 namespace arion {

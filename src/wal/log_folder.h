@@ -35,13 +35,14 @@
 #include <utility>
 #include <vector>
 
-#include "env/environment.h"
 #include "env/log_device.h"
 #include "wal/log_identity.h"
 #include "wal/log_retention.h"
 #include "wal/private_log.h"
 
 namespace arion {
+
+class Environment;
 
 // An open file that the log writes.
 struct OpenLogFile {

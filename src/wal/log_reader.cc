@@ -9,6 +9,7 @@
 #include "base/crc.h"
 #include "base/log.h"
 #include "base/status.h"
+#include "env/file_system.h"
 
 namespace arion {
 namespace {

@@ -21,11 +21,12 @@
 
 #include "base/mutation.h"
 #include "base/mutation_view.h"
-#include "env/file_system.h"
 #include "wal/log_format.h"
 #include "wal/log_index.h"
 
 namespace arion {
+
+class ReadableFile;
 
 // How a file's content ends (wal/FORMAT.md 4.1).
 enum class LogEnd : uint8_t {

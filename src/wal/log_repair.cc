@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "wal/log_format.h"
+#include "wal/log_recovery.h"
 #include "wal/set_aside.h"
 
 namespace arion {

@@ -27,12 +27,13 @@
 #include <vector>
 
 #include "env/file_system.h"
-#include "wal/log_recovery.h"
 #include "wal/log_retention.h"
 #include "wal/private_log.h"
 #include "wal/uncommitted_tail.h"
 
 namespace arion {
+
+struct RecoveredLog;
 
 // One log file with recovery's judgement of it.
 struct JudgedFile {

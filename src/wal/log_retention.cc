@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "wal/log_needs.h"
 
 namespace arion {
 namespace {

@@ -24,11 +24,12 @@
 
 #include "base/ids.h"
 #include "base/mutation.h"
-#include "env/file_system.h"
 #include "wal/log_format.h"
 #include "wal/log_reader.h"
 
 namespace arion {
+
+class FileSystem;
 
 // What one partition has in a file or a log.
 struct SurveyedPartition {

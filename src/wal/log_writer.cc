@@ -11,6 +11,9 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "env/environment.h"
+#include "wal/log_catalog.h"
+#include "wal/log_recovery.h"
 
 namespace arion {
 namespace {
@@ -564,7 +567,6 @@ void LogWriter::CheckDrained() {
   // Close does what these timers would do.
   strand_->Cancel(std::exchange(trim_, kNoTimer));
   strand_->Cancel(std::exchange(release_kept_, kNoTimer));
-  // Whoever waits may close the log on another thread at once. Nothing of it is read after this.
   std::vector<Task> done = std::exchange(drain_, {});
   for (Task& task : done) task();
 }

@@ -41,15 +41,18 @@
 #include <string>
 #include <vector>
 
-#include "env/environment.h"
+#include "env/clock.h"
 #include "wal/log_blocks.h"
-#include "wal/log_catalog.h"
 #include "wal/log_folder.h"
 #include "wal/log_format.h"
-#include "wal/log_recovery.h"
 #include "wal/private_log.h"
 
 namespace arion {
+
+class DiskPool;
+class Environment;
+class LogCatalog;
+struct RecoveredLog;
 
 // The part of PrivateLog that writes; its comments hold here as well. Constructed on any thread,
 // used on `strand`.
@@ -144,6 +147,7 @@ class LogWriter : public std::enable_shared_from_this<LogWriter> {
 
   void Enqueue(Job job);
   void RunNextJob();
+  // Last of a step: whoever waits for it may close the log on another thread at once.
   void CheckDrained();
 
   uint64_t RoundUpToPage(uint64_t n) const {

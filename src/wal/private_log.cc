@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "env/environment.h"
 #include "wal/log_catalog.h"
 #include "wal/log_reader.h"
 #include "wal/log_recovery.h"

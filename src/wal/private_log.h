@@ -43,7 +43,7 @@
 #include "base/instant.h"
 #include "base/mutation.h"
 #include "env/strand.h"
-#include "wal/log_retention.h"
+#include "wal/log_needs.h"
 
 namespace arion {
 
@@ -198,10 +198,5 @@ class PrivateLog {
   // failed log returns why it failed.
   virtual absl::Status Close() = 0;
 };
-
-// How a server comes by its logs: PrivateLog::Open, unless a measurement puts another log behind
-// the same facade.
-using LogOpener = std::function<absl::StatusOr<std::unique_ptr<PrivateLog>>(
-    Environment&, StrandPtr, PrivateLogOptions, PrivateLog::ReplaySink, ReplaySummary*)>;
 
 }  // namespace arion

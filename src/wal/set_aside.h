@@ -14,9 +14,9 @@
 #include <cstdint>
 #include <string>
 
-#include "env/file_system.h"
-
 namespace arion {
+
+class FileSystem;
 
 // `name` if there is no such file; else the first of name.1, name.2, ... that is free.
 absl::StatusOr<std::string> FreeName(FileSystem& files, const std::string& name);

@@ -8,7 +8,9 @@
 
 #include "base/crc.h"
 #include "base/log.h"
+#include "base/mutation_view.h"
 #include "base/status.h"
+#include "env/file_system.h"
 
 namespace arion {
 

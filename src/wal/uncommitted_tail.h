@@ -19,11 +19,12 @@
 #include <string>
 
 #include "base/ids.h"
-#include "base/mutation_view.h"
-#include "env/file_system.h"
 #include "wal/log_format.h"
 
 namespace arion {
+
+class FileSystem;
+class MutationView;
 
 // Filled while the log is read from front to back, then written once.
 //

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "admin/access_control.h"
+#include "env/clock.h"
+#include "http/http_message.h"
+#include "messages/replication_messages.h"
+#include "rpc/older_servers.h"
 
 #include <gtest/gtest.h>
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "client/client_core.h"
 #include "client/client_runtime.h"
 #include "env/environment.h"
 #include "rpc/transport.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/question.h"
+#include "base/error_code.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/retry_policy.h"
+#include "env/environment.h"
 
 #include <gtest/gtest.h>
 

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "client/routed_table.h"
+#include "client/table_admin.h"
 #include "client/table_scan.h"
 #include "rpc/thrift_codec.h"
 #include "tests/client/fake_cluster.h"

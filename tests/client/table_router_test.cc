@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/table_router.h"
+#include "messages/meta_messages.h"
 
 #include <gtest/gtest.h>
 

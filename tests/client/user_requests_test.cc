@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/user_requests.h"
+#include "client/question.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -12,10 +12,14 @@
 
 #include "base/raw_key.h"
 #include "client_requests/admission.h"
+#include "client_requests/office.h"
 #include "client_requests/served_partition.h"
+#include "copies/foreground_pace.h"
 #include "engine/memory_engine.h"
+#include "env/file_system.h"
 #include "rpc/thrift_codec.h"
 #include "sim/sim_environment.h"
+#include "stats/slow_requests.h"
 
 namespace arion {
 

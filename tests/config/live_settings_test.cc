@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/live_settings.h"
+#include "config/ini_file.h"
 
 #include <gtest/gtest.h>
 

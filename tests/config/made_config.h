@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/status.h"
+#include "config/ini_file.h"
 #include "config/server_config.h"
 
 namespace arion {

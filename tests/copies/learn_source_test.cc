@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "copies/learn_source.h"
+#include "pacifica/effects.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "copies/learned_files.h"
+#include "env/file_system.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

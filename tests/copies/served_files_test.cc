@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "copies/served_files.h"
+#include "rpc/transport.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "env/file_system.h"
 #include "env/log_device.h"
 #include "sim/sim_environment.h"
 #include "sim/sim_world.h"

@@ -1,5 +1,6 @@
 // Which of a table's environments act on a replica, and how. SPDX-License-Identifier: Apache-2.0
 #include "data_api/table_settings.h"
+#include "messages/configuration.h"
 
 #include <gtest/gtest.h>
 

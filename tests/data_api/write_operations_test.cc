@@ -1,6 +1,8 @@
 // Each edge of the writes (rpc/PROTOCOL.md 5): what is logged and what is answered.
 // SPDX-License-Identifier: Apache-2.0
 #include "data_api/write_operations.h"
+#include "data_api/table_settings.h"
+#include "messages/configuration.h"
 
 #include <gtest/gtest.h>
 

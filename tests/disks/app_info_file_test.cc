@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "disks/app_info_file.h"
+#include "messages/configuration.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "disks/data_directories.h"
+#include "disks/disk_layout.h"
 
 #include <gtest/gtest.h>
 
@@ -10,6 +11,7 @@
 #include "disks/app_info_file.h"
 #include "disks/init_info.h"
 #include "disks/log_place.h"
+#include "legacy/shared_log_catalog.h"
 #include "sim/sim_environment.h"
 
 namespace arion {

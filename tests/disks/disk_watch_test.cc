@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "disks/disk_watch.h"
+#include "env/disk_reserve.h"
+#include "messages/meta_messages.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "disks/init_info.h"
+#include "env/file_system.h"
 
 #include <absl/functional/function_ref.h>
 #include <gtest/gtest.h>

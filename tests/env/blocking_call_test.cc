@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "env/log_device.h"
 #include "env/loop_thread.h"
 #include "posix/posix_file_system.h"
 #include "posix/posix_log_device.h"

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "env/file_system.h"
 #include "sim/sim_environment.h"
 
 namespace arion {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exposition/log_metrics.h"
+#include "config/server_config.h"
 
 #include <gtest/gtest.h>
 

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "messages/admin_messages.h"
 #include "messages/client_messages.h"
+#include "messages/replication_messages.h"
 #include "messages/tool_messages.h"
 #include "rpc/frame.h"
 #include "rpc/thrift_codec.h"

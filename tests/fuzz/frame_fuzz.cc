@@ -5,6 +5,7 @@
 // Input: byte 0 chooses what the parser expects, byte 1 the size of the pieces; the rest is the
 // stream. SPDX-License-Identifier: Apache-2.0
 #include "base/log.h"
+#include "messages/replication_messages.h"
 
 #include "base/coding.h"
 #include "messages/client_messages.h"

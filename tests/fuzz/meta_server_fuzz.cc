@@ -8,8 +8,10 @@
 #include <memory>
 
 #include "base/log.h"
+#include "base/mutation.h"
 #include "messages/meta_messages.h"
 #include "messages/tool_messages.h"
+#include "meta/meta_options.h"
 #include "meta/meta_server.h"
 #include "meta_state/journal_meta_store.h"
 #include "sim/sim_environment.h"

@@ -1,5 +1,8 @@
 // Who gets JSON and who Prometheus' text. SPDX-License-Identifier: Apache-2.0
 #include "http/metrics_page.h"
+#include "base/counter.h"
+#include "env/clock.h"
+#include "metrics/metrics_json.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -13,6 +13,7 @@
 #include <mutex>
 
 #include "http/metrics_page.h"
+#include "metrics/metrics_json.h"
 #include "posix/event_loops.h"
 #include "posix/posix_clock.h"
 #include "posix/posix_disk_pool.h"

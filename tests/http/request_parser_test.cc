@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "http/request_parser.h"
+#include "http/http_message.h"
 
 #include <gtest/gtest.h>
 

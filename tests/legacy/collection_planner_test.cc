@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "legacy/collection_planner.h"
+#include "legacy/shared_log_catalog.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,6 @@
 // Which files of a shared log need not be read. SPDX-License-Identifier: Apache-2.0
 #include "legacy/file_skipping.h"
+#include "legacy/shared_log_catalog.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,7 @@
 // The collection of a shared log by itself, round by round; with a whole server:
 // shared_log_take_over_test.cc. SPDX-License-Identifier: Apache-2.0
 #include "legacy/shared_log_collector.h"
+#include "legacy/shared_log_stats.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "legacy/shared_log_removal.h"
+#include "env/file_system.h"
 
 #include <gtest/gtest.h>
 

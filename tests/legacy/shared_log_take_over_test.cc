@@ -4,6 +4,7 @@
 #include <absl/strings/str_cat.h>
 #include <gtest/gtest.h>
 
+#include "disks/disk_snapshot.h"
 #include "legacy/shared_log_options.h"
 #include "legacy/shared_log_stats.h"
 #include "replica/replica_snapshot.h"

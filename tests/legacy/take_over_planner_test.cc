@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "legacy/take_over_planner.h"
+#include "base/mutation.h"
 
 #include <gtest/gtest.h>
 

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/status.h"
+#include "engine/engine.h"
 #include "main/replica_process.h"
 
 namespace arion {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "main/cluster_file.h"
+#include "base/cluster_identity.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

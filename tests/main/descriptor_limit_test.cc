@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "main/descriptor_limit.h"
+#include "posix/descriptor_reserve.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

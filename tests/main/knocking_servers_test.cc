@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "main/knocking_servers.h"
+#include "base/cluster_identity.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/log.h"
+#include "meta_state/cluster_warning.h"
 
 namespace arion {
 namespace {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "main/pegasus_join.h"
+#include "env/clock.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 // What a meta server is asked about its cluster, and what becomes of each answer. SPDX-License-Identifier: Apache-2.0
 #include "membership/cluster_question.h"
+#include "rpc/transport.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

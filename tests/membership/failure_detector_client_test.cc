@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "membership/failure_detector_client.h"
+#include "membership/server_lease.h"
+#include "messages/meta_messages.h"
 
 #include <gtest/gtest.h>
 

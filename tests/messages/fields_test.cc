@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "messages/fields.h"
+#include "base/ids.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "meta/cluster_recovery.h"
+#include "meta_overview/cluster_overview.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

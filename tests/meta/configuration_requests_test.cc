@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "meta/configuration_requests.h"
+#include "meta/learner_proof.h"
+#include "meta/request_handlers.h"
+#include "meta_state/configuration_change.h"
+#include "meta_state/failure_detector.h"
+#include "meta_state/report_numbers.h"
 
 #include <gtest/gtest.h>
 

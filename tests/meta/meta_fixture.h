@@ -12,8 +12,10 @@
 #include <string>
 #include <vector>
 
+#include "base/mutation.h"
 #include "messages/admin_messages.h"
 #include "messages/meta_messages.h"
+#include "meta/meta_options.h"
 #include "meta/meta_server.h"
 #include "meta_state/journal_meta_store.h"
 #include "rpc/thrift_codec.h"

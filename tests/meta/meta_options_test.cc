@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "meta/meta_options.h"
+#include "meta_judgement/partition_guardian.h"
+#include "meta_state/table_lifecycle.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "meta/older_server_vetting.h"
+#include "meta_overview/cluster_overview.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "meta/recovery_requests.h"
+#include "meta/request_handlers.h"
+#include "meta/table_changes.h"
+#include "meta_state/failure_detector.h"
+#include "meta_state/report_numbers.h"
 
 #include <gtest/gtest.h>
 

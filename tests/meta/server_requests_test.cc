@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "meta/server_requests.h"
+#include "meta/older_server_vetting.h"
+#include "meta/request_handlers.h"
+#include "meta/wall_clocks.h"
+#include "meta_state/failure_detector.h"
+#include "meta_state/report_numbers.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "meta/table_requests.h"
+#include "meta/request_handlers.h"
+#include "meta/table_changes.h"
 
 #include <gtest/gtest.h>
 

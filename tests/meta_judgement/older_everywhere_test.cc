@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "meta_state/cluster_warning.h"
 #include "tests/meta/one_partition.h"
 
 namespace arion {

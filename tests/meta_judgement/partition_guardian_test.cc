@@ -8,6 +8,7 @@
 #include "meta_judgement/balance_planner.h"
 #include "meta_judgement/older_everywhere.h"
 #include "meta_judgement/succession.h"
+#include "meta_state/cluster_warning.h"
 #include "meta_state/configuration_change.h"
 #include "tests/meta/one_partition.h"
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "meta_state/journal_meta_store.h"
+#include "env/file_system.h"
 
 #include <absl/strings/str_cat.h>
 #include <gtest/gtest.h>
 
 #include <memory>
 
+#include "meta_state/cluster_warning.h"
 #include "meta_state/store_room.h"
 #include "sim/sim_environment.h"
 #include "sim/sim_world.h"

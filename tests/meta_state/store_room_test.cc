@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "meta_state/cluster_warning.h"
+
 namespace arion {
 namespace {
 

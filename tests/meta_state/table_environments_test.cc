@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "meta_state/table_environments.h"
+#include "meta_state/cluster_state.h"
 
 #include <gtest/gtest.h>
 

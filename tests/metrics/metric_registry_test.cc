@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "metrics/metric_registry.h"
+#include "base/counter.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "metrics/metrics_json.h"
+#include "base/counter.h"
 
 #include <gtest/gtest.h>
 

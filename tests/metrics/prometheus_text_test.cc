@@ -1,6 +1,8 @@
 // The text is held to the format's rules by a checker of our own, and by promtool where there is one.
 // SPDX-License-Identifier: Apache-2.0
 #include "metrics/prometheus_text.h"
+#include "base/counter.h"
+#include "metrics/metric_registry.h"
 
 #include <absl/strings/str_split.h>
 #include <gmock/gmock.h>

@@ -27,6 +27,7 @@
 #include "http/page_server.h"
 #include "posix/posix_environment.h"
 #include "rpc/asio_transport.h"
+#include "sim/sim_random.h"
 #include "sim_older/old_server.h"
 #include "tests/older/blocking_strand.h"
 #include "tests/older/older_disk.h"

@@ -25,6 +25,7 @@
 #include "decrees/learned_log.h"
 #include "decrees/log_replay.h"
 #include "decrees/log_shipment.h"
+#include "pacifica/invariants.h"
 #include "pacifica/replica_core.h"
 
 namespace arion {

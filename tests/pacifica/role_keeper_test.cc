@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pacifica/role_keeper.h"
+#include "pacifica/roll_call.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "posix/posix_watchdog.h"
+#include "posix/posix_environment.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "env/log_device.h"
 #include "posix/event_loops.h"
 #include "posix/posix_log_device.h"
 #include "tests/support/refused_calls.h"

@@ -1,6 +1,7 @@
 // How a server joins an older version's cluster. SPDX-License-Identifier: Apache-2.0
 #include "membership/cluster_entry.h"
 #include "membership/server_lease.h"
+#include "rpc/older_servers.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

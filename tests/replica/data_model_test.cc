@@ -11,6 +11,7 @@
 #include "base/raw_key.h"
 #include "data_api/mutation_operations.h"
 #include "data_api/read_operations.h"
+#include "data_api/table_settings.h"
 #include "data_api/write_operations.h"
 #include "engine/memory_engine.h"
 #include "engine/rocksdb_engine.h"

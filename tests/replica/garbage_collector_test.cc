@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "disks/garbage_collector.h"
+#include "env/file_system.h"
 
 #include <gtest/gtest.h>
 
+#include "disks/disk_snapshot.h"
 #include "tests/replica/server_world.h"
 
 namespace arion {

@@ -11,6 +11,7 @@
 #include <utility>
 #include <variant>
 
+#include "copies/served_files.h"
 #include "disks/disk_watch.h"
 #include "engine/memory_engine.h"
 #include "pacifica/replica_core.h"

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "disks/disk_snapshot.h"
 #include "disks/log_place.h"
 #include "recovery/log_replay_stats.h"
 #include "recovery/recovery_plan.h"

@@ -1,6 +1,7 @@
 // A replica's compaction on request by itself; with its server: manual_compaction_test.cc.
 // SPDX-License-Identifier: Apache-2.0
 #include "replica/replica_compaction.h"
+#include "data_api/compaction_wishes.h"
 
 #include "messages/table_environments.h"
 #include "tests/replica/part_world.h"

@@ -1,6 +1,8 @@
 // What a replica gives to learners, by itself; with servers: replica_learning_test.cc.
 // SPDX-License-Identifier: Apache-2.0
 #include "replica/replica_shipping.h"
+#include "replica/replica_checkpoints.h"
+#include "replica/replica_messages.h"
 
 #include <gmock/gmock.h>
 

@@ -1,6 +1,8 @@
 // A replica's part in verifications by itself; with its server: verification_test.cc,
 // verification_rounds_test.cc. SPDX-License-Identifier: Apache-2.0
 #include "replica/replica_verifying.h"
+#include "data_api/apply_queue.h"
+#include "verification/content_count.h"
 
 #include <vector>
 

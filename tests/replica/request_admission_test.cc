@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/counter.h"
 #include "messages/table_environments.h"
 #include "rpc/thrift_codec.h"
 #include "stats/request_stats.h"

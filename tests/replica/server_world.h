@@ -16,6 +16,7 @@
 #include "base/raw_key.h"
 #include "disks/disk_layout.h"
 #include "engine/memory_engine.h"
+#include "env/file_system.h"
 #include "messages/admin_messages.h"
 #include "messages/client_messages.h"
 #include "messages/meta_messages.h"

@@ -8,6 +8,7 @@
 
 #include "base/status.h"
 #include "data_api/read_operations.h"
+#include "rpc/encoded_rows.h"
 #include "rpc/thrift_codec.h"
 
 namespace arion {

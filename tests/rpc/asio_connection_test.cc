@@ -1,6 +1,7 @@
 // One connection: its frames, and how much a peer may make it hold.
 // SPDX-License-Identifier: Apache-2.0
 #include "rpc/asio_connection.h"
+#include "messages/replication_messages.h"
 
 #include <gtest/gtest.h>
 #include <netinet/tcp.h>

@@ -1,6 +1,8 @@
 // Real sockets on loopback: requests, answers, calls.
 // SPDX-License-Identifier: Apache-2.0
 #include "rpc/asio_transport.h"
+#include "env/held_bytes.h"
+#include "messages/replication_messages.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>

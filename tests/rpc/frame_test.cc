@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rpc/frame.h"
+#include "messages/meta_messages.h"
+#include "messages/replication_messages.h"
 
 #include <gtest/gtest.h>
 

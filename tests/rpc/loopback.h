@@ -20,6 +20,7 @@
 #include "posix/event_loops.h"
 #include "rpc/asio_transport.h"
 #include "rpc/frame.h"
+#include "rpc/rpc_gate.h"
 #include "rpc/thrift_codec.h"
 
 namespace arion {

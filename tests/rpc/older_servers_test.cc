@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rpc/older_servers.h"
+#include "env/clock.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rpc/thrift_codec.h"
+#include "messages/replication_messages.h"
 
 #include <gtest/gtest.h>
 

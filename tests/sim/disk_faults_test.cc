@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include "disks/disk_snapshot.h"
+#include "env/file_system.h"
 #include "tests/replica/server_world.h"
 
 namespace arion {

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "disks/disk_layout.h"
+#include "disks/disk_snapshot.h"
 #include "env/disk_reserve.h"
+#include "env/file_system.h"
 #include "tests/replica/server_world.h"
 
 namespace arion {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/disk_image.h"
+#include "sim/sim_disk.h"
 
 #include <gtest/gtest.h>
 

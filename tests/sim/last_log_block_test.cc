@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/last_log_block.h"
+#include "sim/sim_disk.h"
 
 #include <gtest/gtest.h>
 

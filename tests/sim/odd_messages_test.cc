@@ -1,5 +1,8 @@
 // What is odd can't be mistaken for truth. SPDX-License-Identifier: Apache-2.0
 #include "sim/odd_messages.h"
+#include "messages/meta_messages.h"
+#include "messages/replication_messages.h"
+#include "sim/sim_random.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/sim_disk.h"
+#include "env/file_system.h"
 
 #include <gtest/gtest.h>
 

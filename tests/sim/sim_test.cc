@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "base/log.h"
+#include "sim_cluster/run_report.h"
 #include "sim_cluster/sim_cluster.h"
 #include "tests/support/source_directory.h"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/sim_transport.h"
+#include "sim/sim_environment.h"
 
 #include <gtest/gtest.h>
 

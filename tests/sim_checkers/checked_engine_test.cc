@@ -1,5 +1,7 @@
 // An engine that tells the checker what is applied where. SPDX-License-Identifier: Apache-2.0
 #include "sim_checkers/checked_engine.h"
+#include "sim/sim_environment.h"
+#include "sim_checkers/checkers.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 // What is counted as rare: told from prepares, answers and stored configurations. SPDX-License-Identifier: Apache-2.0
 #include "sim_checkers/coverage.h"
+#include "messages/replication_messages.h"
 
 #include <gtest/gtest.h>
 

@@ -2,6 +2,7 @@
 // hide. Every history here that is refused differs in one answer from one that is accepted.
 // SPDX-License-Identifier: Apache-2.0
 #include "sim_checkers/data_checker.h"
+#include "sim_checkers/data_history.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -2,6 +2,8 @@
 // survive: of the rows src/replica/README.md A1 to A21 those that concern it.
 // SPDX-License-Identifier: Apache-2.0
 #include "sim_older/old_meta_server.h"
+#include "base/mutation.h"
+#include "messages/admin_messages.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ui/ui_pages.h"
+#include "ui/ui_assets.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,7 @@
 // The rest of it is seen through the writer: log_writer_test.cc, private_log_test.cc.
 // SPDX-License-Identifier: Apache-2.0
 #include "wal/log_blocks.h"
+#include "wal/log_recovery.h"
 
 #include <gtest/gtest.h>
 

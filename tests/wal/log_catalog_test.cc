@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wal/log_catalog.h"
+#include "env/clock.h"
+#include "wal/log_needs.h"
+#include "wal/replay_estimate.h"
 
 #include <gmock/gmock.h>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wal/log_repair.h"
+#include "wal/log_recovery.h"
 
 #include <gmock/gmock.h>
 

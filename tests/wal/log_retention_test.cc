@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wal/log_retention.h"
+#include "wal/log_needs.h"
 
 #include <gtest/gtest.h>
 

@@ -96,7 +96,7 @@ class FaultyEnvironment : public Environment {
 // order: "3 ok", "4 no space", "5 lost", "waits", "goes on".
 class Logs {
  public:
-  explicit Logs(uint64_t zeros_ahead_bytes_max = LogDevice::kZerosAheadBytesMax)
+  explicit Logs(uint64_t zeros_ahead_bytes_max = kZerosAheadBytesMax)
       : zeros_ahead_bytes_max_(zeros_ahead_bytes_max) {
     Wrap();
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wal/set_aside.h"
+#include "env/file_system.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "seed_shrinker.h"
+#include "sim_cluster/run_report.h"
 
 #include <absl/strings/str_cat.h>
 #include <signal.h>

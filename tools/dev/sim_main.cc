@@ -21,6 +21,7 @@
 #include "base/program_output.h"
 #include "seed_shrinker.h"
 #include "sim/sim_environment.h"
+#include "sim_cluster/run_report.h"
 #include "sim_cluster/sim_cluster.h"
 
 DEFINE_uint64(seeds, 10, "how many seeds to run");

@@ -11,6 +11,7 @@
 #include <absl/time/time.h>
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>

@@ -1,0 +1,18 @@
+// WorkloadTable: one of the tables that clients read and write, and that are to stay.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace arion::sim {
+
+// A table that exists and stays all through the run; the workload neither makes nor drops one.
+struct WorkloadTable {
+  std::string name;
+  // For the prober.
+  int32_t app_id = 0;
+  int32_t partition_count = 0;
+};
+
+}  // namespace arion::sim
