@@ -1,6 +1,6 @@
 // ZerosAhead: how much zero-filled space the logs of one device hold ready.
 //
-// Threads   ZerosAhead: thread-safe.
+// Threads   ZerosAhead is thread-safe; a ZerosTaken belongs to the log that took it, and its thread.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -268,7 +268,7 @@ int RunReplicaServer(int argc, char** argv, const ReplicaVariant& variant) {
                         .descriptors_held = kDescriptorsHeld,
                         .clock = CLOCK_BOOTTIME});
   Environment& world = variant.disks ? variant.disks(env, config) : env;
-  if (variant.open_log) config.replica.open_log = variant.open_log;
+  config.replica.open_log = variant.open_log;
   // Before the first other file is opened: with too few descriptors nothing else can be trusted.
   const absl::StatusOr<DescriptorLimit> limit = TakeDescriptorLimit(env.files(), config.disks);
   if (!limit.ok()) return FailedToStart(limit.status());
