@@ -197,6 +197,7 @@ class Node:
                 "guardian_interval = 1s",
                 "lost_member_wait = 10s",
                 "unstable_restarts_max = 0",
+                "disk_room_percent = 0  ; the disk is shared",
             ]
         else:
             disks = ",".join(f"disk{i + 1}:{path}" for i, path in enumerate(self.data_directories()))

@@ -42,6 +42,12 @@ constexpr Rule kRules[] = {
       "how long the meta server waits for a lost member before it has another copy made", "10m",
       kChangeable},
      SetInterval<kMeta, &M::replica_assign_delay_for_dropouts>},
+    {{"arion.meta", "disk_room_percent",
+      "a server whose disks have less than this share left gets no new copies where others have "
+      "more; with less than half of it a disk gives copies away; 0: only a disk that takes no "
+      "writes does",
+      "20", kAdvanced},
+     SetNumber<kMeta, &M::disk_room_percent, 0, 90>},
     {{"arion.meta", "stable_after", "a server that has run for so long is not in a crash loop",
       "10m", kAdvanced},
      SetInterval<kMeta, &M::stable_running>},

@@ -30,6 +30,8 @@ struct MetaServerOptions {
   int32_t min_live_node_count_for_unfreeze = 0;
   int32_t node_live_percentage_threshold_for_update = 50;
   absl::Duration replica_assign_delay_for_dropouts = absl::Minutes(10);
+  // ClusterState::tight_percent.
+  int32_t disk_room_percent = kTightPercent;
   // Of the crash-loop guard (failure_detector.h).
   absl::Duration stable_running = absl::Minutes(10);
   // 0: guard off.

@@ -253,6 +253,7 @@ void MetaServer::State::Overview(std::function<void(ClusterOverview)> done) {
 void MetaServer::State::Begin(ClusterState loaded) {
   store_.Look();
   state_ = std::move(loaded);
+  state_.tight_percent = options_.disk_room_percent;
   // The lower of the two: the setting may hold a cluster back, never set it free.
   if (const std::optional<FunctionLevel> on_start = options_.function_level_on_start)
     state_.function_level = std::min(state_.function_level.value_or(*on_start), *on_start);

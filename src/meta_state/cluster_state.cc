@@ -28,8 +28,6 @@ constexpr char kLevelKey[] = "/arion/function_level";
 constexpr char kCommittedPrefix[] = "/arion/committed/";
 constexpr char kServersPrefix[] = "/arion/servers/";
 
-constexpr int64_t kTightPart = 5;  // with less than a fifth left a disk is tight
-
 // Whether `fits` holds for no disk where the replica of `pid` lies or a new one may be made. False
 // where the server reports no such disk: nothing is known against it. The disk of the logs holds no
 // replica.
@@ -382,11 +380,12 @@ bool Node::IsNearlyFullFor(PartitionId pid) const {
 }
 
 bool Node::IsTightFor(PartitionId pid) const {
-  // A copy that is there already does not grow by staying: only a new one needs a fifth.
+  // A copy that is there already does not grow by staying: only a new one needs so much.
   if (replicas.contains(pid)) return IsNearlyFullFor(pid);
   return NoPlaceFits(*this, pid, [this](const DiskReport& disk) {
     return !disk.takes_no_writes && !nearly_full.contains(disk.tag) &&
-           disk.available_bytes - disk.available_bytes_min >= disk.total_bytes / kTightPart;
+           disk.available_bytes - disk.available_bytes_min >=
+               disk.total_bytes / 100 * tight_percent;
   });
 }
 

@@ -37,6 +37,8 @@ constexpr Ballot kBallotMax{int64_t{1} << 61};
 // How long a server that took no replica when it should, or failed to learn it, comes after all
 // others.
 constexpr absl::Duration kPassedOverFor = absl::Minutes(5);
+// What ClusterState::tight_percent is if nobody says otherwise.
+constexpr int32_t kTightPercent = 20;
 // How long it is shown that a server came back with older copies, or that the state went back.
 constexpr absl::Duration kOlderShownFor = absl::Hours(24);
 // A bit of PartitionConfiguration::partition_flags.
@@ -191,7 +193,10 @@ struct Node {
   std::vector<DiskReport> disks;
   // While one of them takes no writes.
   Instant full_since;
-  // Tags of disks of which less than a tenth is left above the bound, and until 15 % are.
+  // ClusterState's, as of the last report.
+  int32_t tight_percent = kTightPercent;
+  // Tags of disks of which less than half of that is left above the bound, and until three quarters
+  // of it are.
   std::set<std::string> nearly_full;
   // Its wall clock minus what most show.
   std::optional<absl::Duration> clock_offset;
@@ -291,6 +296,8 @@ struct ClusterState {
   // No new table gets an id up to this: ids of tables that are being stored, and of tables that are
   // not stored but of which a server has replicas.
   int32_t last_reserved_app_id = 0;
+  // With less than this share left, in percent, a disk is tight. 0: none is. Memory only.
+  int32_t tight_percent = kTightPercent;
   // The level that was set last; nullopt: never.
   std::optional<FunctionLevel> function_level;
 
@@ -311,7 +318,7 @@ struct ClusterState {
   // The server has begun to stop: it hands over what it leads, and will be gone.
   bool IsStopping(Endpoint node) const;
   size_t AliveCount() const;
-  // Whether a living server says that its disks have room for a new replica, and a fifth left.
+  // Whether a living server says that its disks have room for a new replica, and none is tight.
   enum class Room { kSomebodyHasMuch, kNobodyHasMuch };
   Room RoomOfAll() const;
   // Whether each server that is alive, or awaited, has told what it holds of the partition.

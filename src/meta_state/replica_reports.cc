@@ -177,17 +177,17 @@ void NoteOutsider(Partition& partition, Endpoint node, const ReplicaInfo& report
 
 void NoteNearlyFull(Node& node) {
   // Two bounds, so that a disk at the limit does not change its mind with each report.
-  constexpr int64_t kPercentLeft = 10, kPercentAgain = 15;
+  const int64_t percent_left = node.tight_percent / 2, percent_again = node.tight_percent * 3 / 4;
   const std::set<std::string> before = std::exchange(node.nearly_full, {});
   for (const DiskReport& disk : node.disks) {
     const int64_t left = disk.available_bytes - disk.available_bytes_min;
-    const int64_t percent = before.contains(disk.tag) ? kPercentAgain : kPercentLeft;
+    const int64_t percent = before.contains(disk.tag) ? percent_again : percent_left;
     if (left < disk.total_bytes / 100 * percent) node.nearly_full.insert(disk.tag);
   }
 }
 
 // What the server says of itself and of its disks.
-void NoteServer(Node& node, const ConfigSyncRequest& sync, Instant now) {
+void NoteServer(Node& node, const ConfigSyncRequest& sync, int32_t tight_percent, Instant now) {
   node.collected = true;
   node.last_report = sync.number.value_or(0);
   node.has_unreadable_disks = sync.unreadable_disks && !sync.unreadable_disks->empty();
@@ -200,6 +200,7 @@ void NoteServer(Node& node, const ConfigSyncRequest& sync, Instant now) {
   std::erase_if(node.disks, [](const DiskReport& disk) {  // no disk is so
     return disk.total_bytes < 0 || disk.available_bytes < 0 || disk.available_bytes_min < 0;
   });
+  node.tight_percent = tight_percent;
   NoteNearlyFull(node);
   node.replicas_max = sync.replicas_max;
   node.open_files_max = sync.open_files_max.value_or(0);
@@ -327,7 +328,7 @@ void NoteOlderCopy(ClusterState& state, Partition& partition, Endpoint node, Ins
 void NoteReports(ClusterState& state, const ConfigSyncRequest& sync, int64_t last_number,
                  absl::Duration grace, Instant now) {
   Node& node = state.nodes[sync.node];
-  NoteServer(node, sync, now);
+  NoteServer(node, sync, state.tight_percent, now);
   const std::map<PartitionId, ReplicaInfo> former = std::exchange(node.replicas, {});
   NoteCopies(state, node, sync);
   const Reported reported{.sync = sync,

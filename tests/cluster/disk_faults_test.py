@@ -478,7 +478,7 @@ class FailingDisk(DiskFaults):
 
     def test_a_slow_disk_loses_its_primaries_then_its_members_and_gets_them_back(self):
         """Times are measured from when flushes begin to take 0.8 s."""
-        self.start(FaultyDisk)
+        self.start(FaultyDisk, replica_settings={"disk_slow_sync": "500ms"})
         begin = time.monotonic()
         self.disk.rules({"op": "fsync", "seconds": 0.8})
         self.wait_metric("arion_disk_slow", lambda v: v == 1, 15, disk="d0")

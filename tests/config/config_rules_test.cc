@@ -41,6 +41,8 @@ TEST(ConfigRulesTest, AKeyGetsToWhatItIsOf) {
        [](const auto& c) { return c.meta.node_live_percentage_threshold_for_update == 70; }},
       {ServerKind::kMeta, "lost_member_wait = 3m\n",
        [](const auto& c) { return c.meta.replica_assign_delay_for_dropouts == absl::Minutes(3); }},
+      {ServerKind::kMeta, "disk_room_percent = 0\n",
+       [](const auto& c) { return c.meta.disk_room_percent == 0; }},
       {ServerKind::kMeta, "stable_after = 4m\n",
        [](const auto& c) { return c.meta.stable_running == absl::Minutes(4); }},
       {ServerKind::kMeta, "unstable_restarts_max = 8\n",

@@ -221,6 +221,16 @@ TEST_F(ReplicaReportsTest, ADiskIsNearlyFullBelowATenthUntilThereAreFifteenPerce
   EXPECT_TRUE(is_nearly_full(9));
   EXPECT_TRUE(is_nearly_full(14));
   EXPECT_FALSE(is_nearly_full(15));
+
+  const auto is_tight = [&](int64_t percent) {
+    is_nearly_full(percent);
+    return state_.nodes[kB].IsTightFor(kPid);
+  };
+  EXPECT_TRUE(is_tight(19));
+  EXPECT_FALSE(is_tight(20));
+  state_.tight_percent = 0;
+  EXPECT_FALSE(is_nearly_full(1)) << "nobody looks at it";
+  EXPECT_FALSE(is_tight(1));
 }
 
 TEST_F(ReplicaReportsTest, ADiskThatCanNotBeIsNotTakenIn) {
