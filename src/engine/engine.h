@@ -27,6 +27,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -40,6 +41,8 @@
 namespace arion {
 
 class EngineMeter;
+class IndexSet;
+class IndexStore;
 
 // One change of a mutation, as data_api makes it from a client's write. The views live as long as
 // the call that takes it.
@@ -190,6 +193,13 @@ class Engine {
   // Its figures; nullptr: it has none.
   virtual std::shared_ptr<const EngineMeter> meter() const { return nullptr; }
 
+  // `hook` runs before anything that is applied so far is made durable, whoever asks for the flush:
+  // then what must not be behind this engine is flushed first. Waits for the disk; called before
+  // the first Apply.
+  virtual void BeforeFlush(std::function<void()> hook) = 0;
+  // The indexes that are kept beside it; nullptr: none are.
+  virtual std::shared_ptr<IndexSet> indexes() const { return nullptr; }
+
   // ---- compaction on request ----
   // How a compaction on request is to work.
   struct CompactionTerms {
@@ -224,6 +234,9 @@ class EngineFactory {
   // Opens <replica dir>/data, creating it when it is missing. FailedPrecondition: the content is
   // whole, but not this engine's to open.
   virtual absl::StatusOr<std::unique_ptr<Engine>> Open(const std::string& data_directory) = 0;
+  // Opens what indexes lie in (index_store.h), creating it when it is missing. Errors as Open.
+  virtual absl::StatusOr<std::unique_ptr<IndexStore>> OpenIndexStore(
+      const std::string& directory) = 0;
   // Makes the files of `checkpoint_directory` (complete, checked) the content of data_directory,
   // whose engine is closed. What was there is removed only after the new content is durable.
   // Repeatable after a crash.

@@ -16,6 +16,7 @@
 #include "base/status.h"
 #include "base/value_schema.h"
 #include "engine/engine_directory.h"
+#include "engine/index_store.h"
 #include "env/clock.h"
 #include "env/environment.h"
 
@@ -152,10 +153,12 @@ struct MemoryEngineFactory::OpenOnes {
   std::map<std::string, MemoryEngine*> engines ABSL_GUARDED_BY(mutex);
 };
 
-class MemoryEngine : public Engine {
+class MemoryEngine : public IndexStore {
  public:
+  // Null: it is a store of indexes, which makes no checkpoints and is not damaged silently.
+  using OpenOnes = std::shared_ptr<MemoryEngineFactory::OpenOnes>;
   MemoryEngine(Environment& environment, const std::string& data_directory, size_t checkpoints_kept,
-               std::shared_ptr<MemoryEngineFactory::OpenOnes> open)
+               OpenOnes open)
       : open_(std::move(open)),
         files_(environment.files()),
         clock_(environment.clock()),
@@ -163,6 +166,7 @@ class MemoryEngine : public Engine {
                    {.content = kMemoryContent, .checkpoints_kept = checkpoints_kept}) {}
 
   ~MemoryEngine() override {
+    if (open_ == nullptr) return;
     const MutexLock lock(open_->mutex);
     const auto it = open_->engines.find(directory_.path());
     // A replica that was opened again has put its new engine under this name already.
@@ -170,7 +174,7 @@ class MemoryEngine : public Engine {
   }
 
   absl::Status Open() {
-    {
+    if (open_ != nullptr) {
       const MutexLock lock(open_->mutex);
       open_->engines[directory_.path()] = this;
     }
@@ -190,7 +194,7 @@ class MemoryEngine : public Engine {
     }
     // A crash between a flush and its checkpoint: it is made up for now, so that what is durable
     // and what is flushed agree.
-    if (directory_.newest() == last_flushed()) return absl::OkStatus();
+    if (open_ == nullptr || directory_.newest() == last_flushed()) return absl::OkStatus();
     return Checkpoint().status();
   }
 
@@ -208,10 +212,7 @@ class MemoryEngine : public Engine {
     const MutexLock lock(mutex_);
     // Decrees come in order, each once: what was passed over would be lost for good.
     CHECK_EQ(decree, records_.decree + 1);
-    // Views share the map: it is copied once, at the first change after a view was taken.
-    if (records_.by_key.use_count() > 1)
-      records_.by_key = std::make_shared<RecordMap>(*records_.by_key);
-    RecordMap& by_key = *records_.by_key;
+    RecordMap& by_key = Changing();
     for (const WriteOp& op : ops) {
       auto it = by_key.find(op.key);
       // Removing what is not there is no error: a replay does so, too.
@@ -240,9 +241,7 @@ class MemoryEngine : public Engine {
   std::optional<std::string> ChangeSilently(const std::string& from,
                                             std::optional<std::string> value) {
     const MutexLock lock(mutex_);
-    if (records_.by_key.use_count() > 1)
-      records_.by_key = std::make_shared<RecordMap>(*records_.by_key);
-    RecordMap& by_key = *records_.by_key;
+    RecordMap& by_key = Changing();
     // One that expires might be gone by itself before anybody compares.
     const auto stays = [](const auto& entry) { return entry.second.expire_ts == 0; };
     auto it = std::find_if(by_key.lower_bound(from), by_key.end(), stays);
@@ -257,6 +256,36 @@ class MemoryEngine : public Engine {
   }
 
   absl::Status Flush() override { return FlushUpTo().status(); }
+  void BeforeFlush(std::function<void()> hook) override {
+    const MutexLock lock(mutex_);
+    before_flush_ = std::move(hook);
+  }
+
+  absl::StatusOr<std::unique_ptr<BulkWriter>> NewBulkWriter() override {
+    class Writer : public BulkWriter {
+     public:
+      explicit Writer(MemoryEngine& engine) : engine_(engine) {}
+      absl::Status Add(std::string_view raw_key) override {
+        keys_.emplace_back(raw_key);
+        return absl::OkStatus();
+      }
+      absl::Status Finish() override {
+        engine_.AddBeneath(keys_);
+        return engine_.Flush();
+      }
+
+     private:
+      MemoryEngine& engine_;
+      std::vector<std::string> keys_;
+    };
+    return std::make_unique<Writer>(*this);
+  }
+  absl::Status RemoveRange(const KeyRange& range) override {
+    const MutexLock lock(mutex_);
+    RecordMap& by_key = Changing();
+    by_key.erase(by_key.lower_bound(range.first), by_key.lower_bound(range.end));
+    return absl::OkStatus();
+  }
 
   int64_t last_compacted_ms() const override { return last_compacted_ms_.load(); }
   absl::Status NoteCompacted(int64_t unix_ms) override {  // until it is closed: nothing is merged
@@ -296,6 +325,19 @@ class MemoryEngine : public Engine {
 
   std::string records_path() const { return JoinPath(directory_.content_path(), kRecordsName); }
 
+  // Views share the map: it is copied once, at the first change after a view was taken.
+  RecordMap& Changing() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (records_.by_key.use_count() > 1)
+      records_.by_key = std::make_shared<RecordMap>(*records_.by_key);
+    return *records_.by_key;
+  }
+
+  void AddBeneath(const std::vector<std::string>& keys) {
+    const MutexLock lock(mutex_);
+    RecordMap& by_key = Changing();
+    for (const std::string& key : keys) by_key.emplace(key, Record());
+  }
+
   // As a compaction does.
   void DropExpired() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     const uint32_t expired = ExpiredForGood(clock_);
@@ -303,20 +345,21 @@ class MemoryEngine : public Engine {
       return IsExpired(entry.second.expire_ts, expired);
     };
     if (std::none_of(records_.by_key->begin(), records_.by_key->end(), goes)) return;
-    if (records_.by_key.use_count() > 1)
-      records_.by_key = std::make_shared<RecordMap>(*records_.by_key);
-    std::erase_if(*records_.by_key, goes);
+    std::erase_if(Changing(), goes);
   }
 
   absl::StatusOr<Flushed> FlushUpTo() {
     Flushed flushed;
+    std::function<void()> before_flush;
     {
       const MutexLock lock(mutex_);
+      before_flush = before_flush_;
       DropExpired();
       // Encoded under the lock, written outside it: what is applied meanwhile goes with the next
       // flush.
       flushed = {.decree = records_.decree, .bytes = EncodeRecords(records_)};
     }
+    if (before_flush) before_flush();
     if (!has_durable_name_.load()) {  // where a sync failed the directory is there without one
       RETURN_IF_ERROR(files_.CreateDirectories(directory_.content_path()));
       RETURN_IF_ERROR(files_.SyncDirectory(directory_.path()));
@@ -328,13 +371,14 @@ class MemoryEngine : public Engine {
     return flushed;
   }
 
-  const std::shared_ptr<MemoryEngineFactory::OpenOnes> open_;
+  const OpenOnes open_;
   FileSystem& files_;
   const Clock& clock_;
   EngineDirectory directory_;
   std::atomic<int64_t> last_compacted_ms_{0};
   std::atomic<bool> has_durable_name_{false};
   mutable Mutex mutex_;
+  std::function<void()> before_flush_ ABSL_GUARDED_BY(mutex_);
   Records records_ ABSL_GUARDED_BY(mutex_);
   Decree last_flushed_ ABSL_GUARDED_BY(mutex_){0};
 };
@@ -363,6 +407,14 @@ absl::StatusOr<std::unique_ptr<Engine>> MemoryEngineFactory::Open(
   auto engine = std::make_unique<MemoryEngine>(environment_, data_directory,
                                                options_.checkpoints_kept, open_);
   RETURN_IF_ERROR(Annotate(engine->Open(), absl::StrCat("open ", data_directory)));
+  return engine;
+}
+
+absl::StatusOr<std::unique_ptr<IndexStore>> MemoryEngineFactory::OpenIndexStore(
+    const std::string& directory) {
+  auto engine =
+      std::make_unique<MemoryEngine>(environment_, directory, options_.checkpoints_kept, nullptr);
+  RETURN_IF_ERROR(Annotate(engine->Open(), absl::StrCat("open ", directory)));
   return engine;
 }
 

@@ -36,6 +36,7 @@ class MemoryEngineFactory : public EngineFactory {
   explicit MemoryEngineFactory(Environment& environment, MemoryEngineOptions options = {});
 
   absl::StatusOr<std::unique_ptr<Engine>> Open(const std::string& data_directory) override;
+  absl::StatusOr<std::unique_ptr<IndexStore>> OpenIndexStore(const std::string& directory) override;
   absl::Status InstallCheckpoint(const std::string& checkpoint_directory, Decree decree,
                                  const std::string& data_directory) override;
   std::string description() const override { return "in memory"; }

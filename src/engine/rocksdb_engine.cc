@@ -22,6 +22,7 @@
 #include "engine/engine_directory.h"
 #include "engine/rocksdb_database.h"
 #include "engine/rocksdb_file_system.h"
+#include "engine/rocksdb_index_store.h"
 #include "engine/rocksdb_log.h"
 #include "engine/rocksdb_meter.h"
 #include "engine/rocksdb_options.h"
@@ -55,6 +56,9 @@ constexpr uint64_t kCompactionStepBytes = uint64_t{128} << 20;
 
 class RocksdbEngine : public Engine {
  public:
+  // kIndexes: of an IndexStore, which makes no checkpoints by itself.
+  enum class Holds { kRecords, kIndexes };
+
   RocksdbEngine(FileSystem& files, const std::string& data_directory,
                 const RocksdbEngineOptions& options, std::shared_ptr<ExpiryRule> expiry,
                 std::shared_ptr<RocksdbEngineFactory::Shared::Limited> limited)
@@ -70,7 +74,7 @@ class RocksdbEngine : public Engine {
   }
   ~RocksdbEngine() override { Drop(); }
 
-  absl::Status Open(DatabaseOptions options) {
+  absl::Status Open(DatabaseOptions options, Holds holds) {
     RETURN_IF_ERROR(directory_.Prepare());
     env_ = options.env;
     const std::string path = directory_.content_path();
@@ -116,9 +120,10 @@ class RocksdbEngine : public Engine {
     expiry_->schema.store(static_cast<int>(schema_), std::memory_order_release);
     watcher_->engine.store(this);
     meter_->Watch(database_);
-    if (directory_.newest() == decree) return absl::OkStatus();
+    if (holds == Holds::kIndexes || directory_.newest() == decree) return absl::OkStatus();
     return Checkpoint().status();
   }
+  const std::shared_ptr<Database>& database() const { return database_; }
 
   Decree last_applied() const override { return last_applied_.load(); }
   Decree last_flushed() const override { return last_flushed_.load(); }
@@ -197,6 +202,10 @@ class RocksdbEngine : public Engine {
   }
 
   std::shared_ptr<const EngineMeter> meter() const override { return meter_; }
+  void BeforeFlush(std::function<void()> hook) override {
+    const MutexLock lock(watcher_->mutex);
+    watcher_->before_flush = std::move(hook);
+  }
 
   absl::StatusOr<std::string> CompactFrom(const std::string& from, const CompactionTerms& terms,
                                           std::atomic<bool>* cancelled) override {
@@ -253,6 +262,14 @@ class RocksdbEngine : public Engine {
  private:
   // Flushes that RocksDB starts by itself advance last_flushed too.
   struct FlushWatcher : rocksdb::EventListener {
+    void OnFlushBegin(rocksdb::DB*, const rocksdb::FlushJobInfo&) override {
+      std::function<void()> hook;
+      {
+        const MutexLock lock(mutex);
+        hook = before_flush;
+      }
+      if (hook) hook();
+    }
     void OnFlushCompleted(rocksdb::DB*, const rocksdb::FlushJobInfo&) override {
       // Null while the engine is being opened and once Drop has begun its last step.
       if (RocksdbEngine* watched = engine.load()) {
@@ -290,6 +307,7 @@ class RocksdbEngine : public Engine {
       changed.NotifyAll();
     }
     Mutex mutex;
+    std::function<void()> before_flush ABSL_GUARDED_BY(mutex);
     ConditionVariable changed;  // a flush ended, or never will
   };
 
@@ -439,6 +457,31 @@ class RocksdbEngine : public Engine {
   std::atomic<int64_t> last_compacted_ms_{0};
 };
 
+// `env`: whose threads flush and compact.
+absl::StatusOr<std::unique_ptr<RocksdbEngine>> OpenEngine(
+    const std::string& directory, const std::shared_ptr<DiskThreads>& env,
+    RocksdbEngine::Holds holds, Environment& environment, const RocksdbEngineOptions& settings,
+    const std::shared_ptr<RocksdbEngineFactory::Shared>& shared) {
+  auto expiry = std::make_shared<ExpiryRule>();
+  expiry->now = [&clock = environment.clock()] { return ExpiredForGood(clock); };
+  RETURN_IF_ERROR(StartThreads(*env));
+  DatabaseOptions options{.env = env,
+                          .db = MakeDbOptions(settings, *shared),
+                          .data = MakeDataOptions(settings, *shared, expiry),
+                          .meta = MakeMetaOptions(*shared)};
+  options.db.env = env.get();
+  options.db.info_log = std::make_shared<RocksdbLog>(directory);
+  if (holds == RocksdbEngine::Holds::kIndexes) MakeIndexStoreOptions(&options);
+  const auto limited = shared->NewLimited();
+  auto engine =
+      std::make_unique<RocksdbEngine>(environment.files(), directory, settings, expiry, limited);
+  // From here until it is open compactions of the disk give way: a recovery waits for it.
+  const DiskThreads::Opening opening(*env);
+  RETURN_IF_ERROR(engine->Open(std::move(options), holds));
+  limited->SetOpenFilesMax(shared->open_files_max.load());  // it may be another by now
+  return engine;
+}
+
 }  // namespace
 
 RocksdbEngineFactory::RocksdbEngineFactory(Environment& environment, RocksdbEngineOptions options)
@@ -457,24 +500,19 @@ const EngineIoStats& RocksdbEngineFactory::io_stats(const std::string& directory
 
 absl::StatusOr<std::unique_ptr<Engine>> RocksdbEngineFactory::Open(
     const std::string& data_directory) {
-  auto expiry = std::make_shared<ExpiryRule>();
-  expiry->now = [&clock = environment_.clock()] { return ExpiredForGood(clock); };
   Shared::Disk& disk = shared_->DiskOf(environment_, data_directory);
-  RETURN_IF_ERROR(StartThreads(*disk.env));
-  DatabaseOptions options{.env = disk.env,
-                          .db = MakeDbOptions(options_, *shared_),
-                          .data = MakeDataOptions(options_, *shared_, expiry),
-                          .meta = MakeMetaOptions(*shared_)};
-  options.db.env = disk.env.get();
-  options.db.info_log = std::make_shared<RocksdbLog>(data_directory);
-  const std::shared_ptr<Shared::Limited> limited = shared_->NewLimited();
-  auto engine = std::make_unique<RocksdbEngine>(environment_.files(), data_directory, options_,
-                                                expiry, limited);
-  // From here until it is open compactions of the disk give way: a recovery waits for it.
-  const DiskThreads::Opening opening(*disk.env);
-  RETURN_IF_ERROR(engine->Open(std::move(options)));
-  limited->SetOpenFilesMax(shared_->open_files_max.load());  // it may be another by now
-  return engine;
+  return OpenEngine(data_directory, disk.env, RocksdbEngine::Holds::kRecords, environment_,
+                    options_, shared_);
+}
+
+absl::StatusOr<std::unique_ptr<IndexStore>> RocksdbEngineFactory::OpenIndexStore(
+    const std::string& directory) {
+  Shared::Disk& disk = shared_->DiskOf(environment_, directory);
+  ASSIGN_OR_RETURN(std::unique_ptr<RocksdbEngine> engine,
+                   OpenEngine(directory, disk.index_env, RocksdbEngine::Holds::kIndexes,
+                              environment_, options_, shared_));
+  std::shared_ptr<Database> database = engine->database();
+  return MakeIndexStore(std::move(engine), std::move(database), environment_.files(), directory);
 }
 
 absl::Status RocksdbEngineFactory::InstallCheckpoint(const std::string& checkpoint_directory,

@@ -56,6 +56,7 @@ class RocksdbEngineFactory : public EngineFactory {
   ~RocksdbEngineFactory() override;
 
   absl::StatusOr<std::unique_ptr<Engine>> Open(const std::string& data_directory) override;
+  absl::StatusOr<std::unique_ptr<IndexStore>> OpenIndexStore(const std::string& directory) override;
   absl::Status InstallCheckpoint(const std::string& checkpoint_directory, Decree decree,
                                  const std::string& data_directory) override;
   void LimitUnflushed(uint64_t bytes) override;

@@ -103,6 +103,8 @@ RocksdbEngineFactory::Shared::Disk& RocksdbEngineFactory::Shared::DiskOf(Environ
     disk.files = std::make_shared<RocksdbFileSystem>(environment, path);
     disk.env = std::make_shared<DiskThreads>(rocksdb::NewCompositeEnv(disk.files));
     disk.env->SetBackgroundThreads(kFlushThreads, rocksdb::Env::HIGH);
+    disk.index_env = std::make_shared<DiskThreads>(rocksdb::NewCompositeEnv(disk.files));
+    disk.index_env->SetBackgroundThreads(1, rocksdb::Env::HIGH);
   }
   return disk;
 }

@@ -38,6 +38,8 @@ struct RocksdbEngineFactory::Shared {
     std::shared_ptr<RocksdbFileSystem> files;
     // With those files.
     std::shared_ptr<DiskThreads> env;
+    // Of the stores of indexes, for which flushes of data wait: they must not wait for those.
+    std::shared_ptr<DiskThreads> index_env;
   };
   // Of the device that holds `path`, or that part of the path which exists. Made at first use; it
   // stays where it is.

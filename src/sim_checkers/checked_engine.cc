@@ -8,6 +8,7 @@
 #include "base/crc.h"
 #include "base/status.h"
 #include "disks/replica_directory.h"
+#include "engine/engine_wrapper.h"
 #include "env/file_system.h"
 #include "sim/sim_environment.h"
 #include "sim_checkers/checkers.h"
@@ -38,11 +39,11 @@ uint64_t Checksum(int64_t timestamp_us, absl::Span<const WriteOp> ops) {
   return length << 32 | crc;
 }
 
-class CheckedEngine : public Engine {
+class CheckedEngine : public EngineWrapper<Engine> {
  public:
   CheckedEngine(std::unique_ptr<Engine> inner, SimNode& node, std::string server, PartitionId pid,
                 CommitChecker& checker, OpenEngines& open, CheckedEngineFactory::Times times)
-      : inner_(std::move(inner)),
+      : EngineWrapper(std::move(inner)),
         node_(node),
         server_(std::move(server)),
         pid_(pid),
@@ -50,14 +51,11 @@ class CheckedEngine : public Engine {
         open_(open),
         times_(times) {
     open_[{server_, pid_}] = this;
-    checker_.Opened(server_, pid_, inner_->last_applied());
+    checker_.Opened(server_, pid_, last_applied());
   }
   // Also without Close: a crash destroys engines that were never closed.
   ~CheckedEngine() override { Forget(); }
 
-  Decree last_applied() const override { return inner_->last_applied(); }
-  Decree last_flushed() const override { return inner_->last_flushed(); }
-  Decree last_durable() const override { return inner_->last_durable(); }
   absl::Status TryApplyAll(absl::Span<const AppliedMutation> mutations) override {
     for (const AppliedMutation& m : mutations) {
       // Rarely, so that the path through the pool is walked in each run.
@@ -73,34 +71,24 @@ class CheckedEngine : public Engine {
       return absl::ResourceExhaustedError("simulated: a flush found no space");
     const bool do_times_count = times_ == CheckedEngineFactory::Times::kCount;
     checker_.Applied(server_, pid_, decree, Checksum(do_times_count ? timestamp_us : 0, ops));
-    if (decree != inner_->last_applied() + 1) {
+    if (decree != inner().last_applied() + 1) {
       return absl::InternalError(
           "applied out of order");  // the checker holds it against the server
     }
-    return inner_->Apply(decree, timestamp_us, ops);
+    return inner().Apply(decree, timestamp_us, ops);
+  }
+  absl::Status ApplyAll(absl::Span<const AppliedMutation> mutations) override {
+    return Engine::ApplyAll(mutations);  // one by one
   }
   absl::StatusOr<Record> Get(std::string_view raw_key, uint32_t now, ReadTier tier) const override {
     // Likewise for reads: some must go to the pool.
     if (tier == ReadTier::kCacheOnly && node_.world().random().Percent(3))
       return absl::UnavailableError("simulated: not in the cache");
-    return inner_->Get(raw_key, now, tier);
+    return inner().Get(raw_key, now, tier);
   }
-  std::shared_ptr<const EngineView> View() const override { return inner_->View(); }
-  absl::Status Flush() override { return inner_->Flush(); }
-  absl::StatusOr<Decree> Checkpoint() override { return inner_->Checkpoint(); }
-  absl::StatusOr<CheckpointFiles> NewestCheckpoint(std::shared_ptr<void>* hold) override {
-    return inner_->NewestCheckpoint(hold);
-  }
-  uint64_t size_bytes() const override { return inner_->size_bytes(); }
-  absl::StatusOr<std::string> CompactFrom(const std::string& from, const CompactionTerms& terms,
-                                          std::atomic<bool>* cancelled) override {
-    return inner_->CompactFrom(from, terms, cancelled);
-  }
-  int64_t last_compacted_ms() const override { return inner_->last_compacted_ms(); }
-  absl::Status NoteCompacted(int64_t unix_ms) override { return inner_->NoteCompacted(unix_ms); }
   absl::Status Close() override {
     Forget();
-    return inner_->Close();
+    return inner().Close();
   }
 
  private:
@@ -110,7 +98,6 @@ class CheckedEngine : public Engine {
     if (it != open_.end() && it->second == this) open_.erase(it);
   }
 
-  std::unique_ptr<Engine> inner_;
   SimNode& node_;
   std::string server_;
   PartitionId pid_;

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "engine/engine.h"
+#include "engine/index_store.h"
 
 namespace arion::sim {
 
@@ -49,6 +50,10 @@ class CheckedEngineFactory : public EngineFactory {
                                  const std::string& data_directory) override {
     events_.installed();
     return inner_.InstallCheckpoint(checkpoint_directory, decree, data_directory);
+  }
+  absl::StatusOr<std::unique_ptr<IndexStore>> OpenIndexStore(
+      const std::string& directory) override {
+    return inner_.OpenIndexStore(directory);
   }
   std::string description() const override { return inner_.description(); }
 

@@ -59,6 +59,7 @@ class FakeEngine : public Engine {
     return absl::NotFoundError("");
   }
   uint64_t size_bytes() const override { return 0; }
+  void BeforeFlush(std::function<void()>) override {}
   int64_t last_compacted_ms() const override { return 0; }
   absl::Status NoteCompacted(int64_t) override { return absl::OkStatus(); }
   absl::Status Close() override { return absl::OkStatus(); }

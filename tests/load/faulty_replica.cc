@@ -14,6 +14,8 @@
 
 #include "base/status.h"
 #include "engine/engine.h"
+#include "engine/engine_wrapper.h"
+#include "engine/index_store.h"
 #include "main/replica_process.h"
 
 namespace arion {
@@ -22,20 +24,23 @@ namespace {
 constexpr int64_t kLostOneIn = 10000;
 constexpr int64_t kStaleOneIn = 1000;
 
-class FaultyEngine : public Engine {
+class FaultyEngine : public EngineWrapper<Engine> {
  public:
   FaultyEngine(std::unique_ptr<Engine> engine, bool loses)
-      : engine_(std::move(engine)), loses_(loses) {}
+      : EngineWrapper(std::move(engine)), loses_(loses) {}
 
   absl::Status Apply(Decree decree, int64_t timestamp_us, absl::Span<const WriteOp> ops) override {
-    return engine_->Apply(decree, timestamp_us, Told(decree, ops));
+    return inner().Apply(decree, timestamp_us, Told(decree, ops));
   }
   absl::Status TryApplyAll(absl::Span<const AppliedMutation> mutations) override {
     for (AppliedMutation told : mutations) {
       told.ops = Told(told.decree, told.ops);
-      RETURN_IF_ERROR(engine_->TryApplyAll(absl::MakeConstSpan(&told, 1)));
+      RETURN_IF_ERROR(inner().TryApplyAll(absl::MakeConstSpan(&told, 1)));
     }
     return absl::OkStatus();
+  }
+  absl::Status ApplyAll(absl::Span<const AppliedMutation> mutations) override {
+    return Engine::ApplyAll(mutations);  // one by one
   }
   absl::StatusOr<Record> Get(std::string_view raw_key, uint32_t now, ReadTier tier) const override {
     if (!loses_) {
@@ -43,26 +48,8 @@ class FaultyEngine : public Engine {
       const auto found = before_.find(raw_key);
       if (found != before_.end() && ++reads_ % kStaleOneIn == 0) return found->second;
     }
-    return engine_->Get(raw_key, now, tier);
+    return inner().Get(raw_key, now, tier);
   }
-
-  Decree last_applied() const override { return engine_->last_applied(); }
-  Decree last_flushed() const override { return engine_->last_flushed(); }
-  Decree last_durable() const override { return engine_->last_durable(); }
-  std::shared_ptr<const EngineView> View() const override { return engine_->View(); }
-  absl::Status Flush() override { return engine_->Flush(); }
-  absl::StatusOr<Decree> Checkpoint() override { return engine_->Checkpoint(); }
-  absl::StatusOr<CheckpointFiles> NewestCheckpoint(std::shared_ptr<void>* hold) override {
-    return engine_->NewestCheckpoint(hold);
-  }
-  uint64_t size_bytes() const override { return engine_->size_bytes(); }
-  absl::StatusOr<std::string> CompactFrom(const std::string& from, const CompactionTerms& terms,
-                                          std::atomic<bool>* cancelled) override {
-    return engine_->CompactFrom(from, terms, cancelled);
-  }
-  int64_t last_compacted_ms() const override { return engine_->last_compacted_ms(); }
-  absl::Status NoteCompacted(int64_t unix_ms) override { return engine_->NoteCompacted(unix_ms); }
-  absl::Status Close() override { return engine_->Close(); }
 
  private:
   // What the engine below gets.
@@ -70,12 +57,11 @@ class FaultyEngine : public Engine {
     if (loses_) return decree.value() % kLostOneIn == 0 ? absl::Span<const WriteOp>() : ops;
     const std::lock_guard lock(mutex_);
     for (const WriteOp& op : ops)
-      if (auto old = engine_->Get(op.key, 0, ReadTier::kAll); old.ok())
+      if (auto old = inner().Get(op.key, 0, ReadTier::kAll); old.ok())
         before_.insert_or_assign(std::string(op.key), *std::move(old));
     return ops;
   }
 
-  const std::unique_ptr<Engine> engine_;
   const bool loses_;
   mutable std::mutex mutex_;
   std::map<std::string, Record, std::less<>> before_;  // guarded by mutex_
@@ -94,6 +80,10 @@ class FaultyEngineFactory : public EngineFactory {
   absl::Status InstallCheckpoint(const std::string& checkpoint_directory, Decree decree,
                                  const std::string& data_directory) override {
     return engines_.InstallCheckpoint(checkpoint_directory, decree, data_directory);
+  }
+  absl::StatusOr<std::unique_ptr<IndexStore>> OpenIndexStore(
+      const std::string& directory) override {
+    return engines_.OpenIndexStore(directory);
   }
   void LimitUnflushed(uint64_t bytes) override { engines_.LimitUnflushed(bytes); }
   uint64_t unflushed_bytes() const override { return engines_.unflushed_bytes(); }

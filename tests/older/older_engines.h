@@ -12,6 +12,7 @@
 
 #include "base/status.h"
 #include "engine/engine.h"
+#include "engine/index_store.h"
 
 namespace arion {
 
@@ -28,6 +29,10 @@ class OlderEngines : public EngineFactory {
   absl::Status InstallCheckpoint(const std::string& checkpoint_directory, Decree decree,
                                  const std::string& data_directory) override {
     return engines_.InstallCheckpoint(checkpoint_directory, decree, data_directory);
+  }
+  absl::StatusOr<std::unique_ptr<IndexStore>> OpenIndexStore(
+      const std::string& directory) override {
+    return engines_.OpenIndexStore(directory);
   }
   std::string description() const override { return engines_.description(); }
 

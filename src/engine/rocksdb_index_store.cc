@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/rocksdb_index_store.h"
+
+#include <rocksdb/sst_file_reader.h>
+#include <rocksdb/sst_file_writer.h>
+
+#include <algorithm>
+#include <queue>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+#include "base/value_schema.h"
+#include "engine/engine_wrapper.h"
+#include "env/blocking_call.h"
+#include "env/file_system.h"
+
+namespace arion {
+namespace {
+
+constexpr size_t kRunBytes = 32 << 20;
+constexpr uint64_t kTableBytes = 64 << 20;
+constexpr size_t kMemtableBytes = 16 << 20;
+
+// Records without values, in the order of their keys, into one table file after the other.
+class TableWriter {
+ public:
+  TableWriter(const Database& database, std::string path_prefix)
+      : database_(database), path_prefix_(std::move(path_prefix)) {
+    char header[kValueHeaderBytesMax];
+    value_.assign(header, StoreValueHeader(ValueSchema::kV1, 0, TimeTag{}, header));
+  }
+
+  // Keys rise; one that comes again is passed over.
+  absl::Status Add(std::string_view key) {
+    if (writer_ != nullptr && key == last_) return absl::OkStatus();
+    if (writer_ != nullptr && writer_->FileSize() >= kTableBytes) RETURN_IF_ERROR(EndTable());
+    if (writer_ == nullptr) RETURN_IF_ERROR(BeginTable());
+    last_.assign(key);
+    return FromRocksdb(writer_->Put(ToSlice(key), value_), "bulk load");
+  }
+  // The files.
+  absl::StatusOr<std::vector<std::string>> Finish() {
+    if (writer_ != nullptr) RETURN_IF_ERROR(EndTable());
+    return std::move(paths_);
+  }
+
+ private:
+  absl::Status BeginTable() {
+    rocksdb::Options options = database_.db().GetOptions(database_.data());
+    // Snappy or LZ4 of the level where they go.
+    if (!options.compression_per_level.empty())
+      options.compression = options.compression_per_level.back();
+    options.compression_per_level.clear();
+    writer_ =
+        std::make_unique<rocksdb::SstFileWriter>(rocksdb::EnvOptions(), options, database_.data());
+    paths_.push_back(absl::StrCat(path_prefix_, paths_.size(), ".sst"));
+    return FromRocksdb(writer_->Open(paths_.back()), paths_.back());
+  }
+  absl::Status EndTable() {
+    const rocksdb::Status status = writer_->Finish();
+    writer_.reset();
+    return FromRocksdb(status, paths_.back());
+  }
+
+  const Database& database_;
+  const std::string path_prefix_;
+  std::string value_;
+  std::unique_ptr<rocksdb::SstFileWriter> writer_;
+  std::string last_;
+  std::vector<std::string> paths_;
+};
+
+class RocksdbBulkWriter : public BulkWriter {
+ public:
+  RocksdbBulkWriter(std::shared_ptr<Database> database, FileSystem& files, std::string directory)
+      : database_(std::move(database)), files_(files), directory_(std::move(directory)) {}
+  ~RocksdbBulkWriter() override { files_.RemoveAll(directory_).IgnoreError(); }
+
+  absl::Status Add(std::string_view raw_key) override {
+    places_.push_back({keys_.size(), static_cast<uint32_t>(raw_key.size())});
+    keys_.append(raw_key);
+    if (keys_.size() + places_.size() * sizeof(Place) < kRunBytes) return absl::OkStatus();
+    return EndRun();
+  }
+
+  absl::Status Finish() override {
+    RETURN_IF_ERROR(EndRun());
+    std::vector<std::string> tables = std::move(runs_);
+    if (tables.empty()) return absl::OkStatus();
+    // A run is sorted, but not beside another.
+    if (tables.size() > 1) {
+      ASSIGN_OR_RETURN(tables, Merged(tables));
+    }
+    rocksdb::IngestExternalFileOptions options;
+    options.move_files = true;
+    options.ingest_behind = true;
+    const BlockingCall call("bulk load", directory_);
+    return FromRocksdb(database_->db().IngestExternalFile(database_->data(), tables, options),
+                       absl::StrCat("take the tables of ", directory_));
+  }
+
+ private:
+  struct Place {
+    size_t offset;
+    uint32_t bytes;
+  };
+
+  absl::Status EndRun() {
+    if (places_.empty()) return absl::OkStatus();
+    const auto key_of = [this](const Place& place) {
+      return std::string_view(keys_).substr(place.offset, place.bytes);
+    };
+    std::sort(places_.begin(), places_.end(),
+              [&](const Place& a, const Place& b) { return key_of(a) < key_of(b); });
+    RETURN_IF_ERROR(files_.CreateDirectories(directory_));
+    TableWriter writer(*database_, JoinPath(directory_, absl::StrCat("run", runs_.size(), ".")));
+    for (const Place& place : places_) RETURN_IF_ERROR(writer.Add(key_of(place)));
+    ASSIGN_OR_RETURN(std::vector<std::string> paths, writer.Finish());
+    runs_.insert(runs_.end(), paths.begin(), paths.end());
+    keys_.clear();
+    places_.clear();
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::vector<std::string>> Merged(const std::vector<std::string>& runs) {
+    struct Run {
+      std::unique_ptr<rocksdb::SstFileReader> reader;
+      std::unique_ptr<rocksdb::Iterator> at;
+    };
+    std::vector<Run> open;
+    const auto is_behind = [&open](size_t a, size_t b) {
+      return open[a].at->key().compare(open[b].at->key()) > 0;
+    };
+    std::priority_queue<size_t, std::vector<size_t>, decltype(is_behind)> next(is_behind);
+    rocksdb::Options options = database_->db().GetOptions(database_->data());
+    rocksdb::ReadOptions reading;
+    reading.total_order_seek = true;
+    reading.fill_cache = false;
+    for (const std::string& path : runs) {
+      Run run{.reader = std::make_unique<rocksdb::SstFileReader>(options)};
+      RETURN_IF_ERROR(FromRocksdb(run.reader->Open(path), path));
+      run.at.reset(run.reader->NewIterator(reading));
+      run.at->SeekToFirst();
+      open.push_back(std::move(run));
+      if (open.back().at->Valid()) next.push(open.size() - 1);
+    }
+    TableWriter writer(*database_, JoinPath(directory_, "merged."));
+    while (!next.empty()) {
+      const size_t first = next.top();
+      next.pop();
+      rocksdb::Iterator& at = *open[first].at;
+      RETURN_IF_ERROR(writer.Add({at.key().data(), at.key().size()}));
+      at.Next();
+      if (at.Valid()) next.push(first);
+    }
+    for (const Run& run : open) RETURN_IF_ERROR(FromRocksdb(run.at->status(), "merge a bulk load"));
+    return writer.Finish();
+  }
+
+  const std::shared_ptr<Database> database_;
+  FileSystem& files_;
+  const std::string directory_;
+  // Of the run under way.
+  std::string keys_;
+  std::vector<Place> places_;
+  std::vector<std::string> runs_;
+};
+
+class RocksdbIndexStore : public EngineWrapper<IndexStore> {
+ public:
+  RocksdbIndexStore(std::unique_ptr<Engine> engine, std::shared_ptr<Database> database,
+                    FileSystem& files, std::string bulk_directory)
+      : EngineWrapper(std::move(engine)),
+        database_(std::move(database)),
+        files_(files),
+        bulk_directory_(std::move(bulk_directory)) {}
+
+  absl::StatusOr<std::unique_ptr<BulkWriter>> NewBulkWriter() override {
+    RETURN_IF_ERROR(files_.RemoveAll(bulk_directory_));
+    return std::make_unique<RocksdbBulkWriter>(database_, files_, bulk_directory_);
+  }
+
+  absl::Status RemoveRange(const KeyRange& range) override {
+    CHECK(!range.end.empty());
+    const rocksdb::Slice first = ToSlice(range.first), end = ToSlice(range.end);
+    RETURN_IF_ERROR(FromRocksdb(
+        rocksdb::DeleteFilesInRange(&database_->db(), database_->data(), &first, &end, false),
+        "drop an index"));
+    rocksdb::WriteOptions options;
+    options.disableWAL = true;
+    return FromRocksdb(database_->db().DeleteRange(options, database_->data(), first, end),
+                       "drop an index");
+  }
+
+  absl::Status Close() override {
+    database_.reset();
+    return EngineWrapper::Close();
+  }
+
+ private:
+  // Goes before the engine, which waits for its work to end.
+  std::shared_ptr<Database> database_;
+  FileSystem& files_;
+  const std::string bulk_directory_;
+};
+
+}  // namespace
+
+void MakeIndexStoreOptions(DatabaseOptions* options) {
+  options->db.allow_ingest_behind = true;
+  // Bulk loads' tables have none, and RocksDB would say so at each open.
+  options->db.verify_sst_unique_id_in_manifest = false;
+  options->data.write_buffer_size = kMemtableBytes;
+}
+
+absl::StatusOr<std::unique_ptr<IndexStore>> MakeIndexStore(std::unique_ptr<Engine> engine,
+                                                           std::shared_ptr<Database> database,
+                                                           FileSystem& files,
+                                                           const std::string& directory) {
+  // Left by a bulk load that a crash ended.
+  std::string bulk = JoinPath(directory, "bulk");
+  RETURN_IF_ERROR(files.RemoveAll(bulk));
+  return std::make_unique<RocksdbIndexStore>(std::move(engine), std::move(database), files,
+                                             std::move(bulk));
+}
+
+}  // namespace arion
