@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/status.h"
+#include "messages/index_definition.h"
 
 namespace arion {
 namespace {
@@ -41,6 +42,9 @@ std::optional<uint64_t> ParseUnits(std::string_view text) {
   return units * factor;
 }
 
+// One key for each index of a table. What is listed stands for all of them.
+constexpr char kAnyIndex[] = "index.NAME";
+
 constexpr char kThrottleForm[] =
     "<number>[K|M]*delay*<ms> and <number>[K|M]*reject*<ms>, either or both, by a comma";
 
@@ -68,6 +72,8 @@ const std::array kActing = {
               [](std::string_view value) { return ParseDenyRule(value).status(); }},
     ActingKey{kEnvDiskQuota, "20G",
               [](std::string_view value) { return ParseDiskQuota(value).status(); }},
+    ActingKey{kAnyIndex, "$.customer.city",
+              [](std::string_view value) { return IndexDefinition::Parse(value).status(); }},
     ActingKey{kEnvCompactDisabled, "true",
               [](std::string_view value) { return ParseBool(value).status(); }},
     ActingKey{kEnvCompactRunningMax, "1",
@@ -213,6 +219,12 @@ absl::StatusOr<bool> ParseBool(std::string_view text) {
 }
 
 absl::Status CheckTableEnvironment(std::string_view key, std::string_view value) {
+  if (const std::optional<std::string_view> name = IndexNameOf(key)) {
+    if (!IsIndexName(*name))
+      return Expected(absl::StrCat("a name behind index., of 1 to ", kIndexNameBytesMax,
+                                   " letters, digits, _ and -"));
+    return IndexDefinition::Parse(value).status();
+  }
   for (const ActingKey& acting : kActing)
     if (acting.key == key) return acting.check(value);
   if (std::find(std::begin(kNotActedUpon), std::end(kNotActedUpon), key) != std::end(kNotActedUpon))
@@ -229,6 +241,7 @@ std::vector<std::string_view> ActingTableEnvironments() {
 }
 
 std::string_view ExampleOf(std::string_view key) {
+  if (IndexNameOf(key).has_value()) key = kAnyIndex;
   for (const ActingKey& acting : kActing)
     if (acting.key == key) return acting.example;
   return {};

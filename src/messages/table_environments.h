@@ -95,7 +95,8 @@ absl::StatusOr<bool> ParseBool(std::string_view text);
 // OK: the value may be given to the key. InvalidArgument: the key takes other values, and which.
 // Unimplemented: Pegasus acts on that key, Arion does not. NotFound: the key is not known.
 absl::Status CheckTableEnvironment(std::string_view key, std::string_view value);
-// All keys that act, in their order.
+// All keys that act, in their order. "index.NAME" stands for each index of a table
+// (messages/index_definition.h).
 std::vector<std::string_view> ActingTableEnvironments();
 // A value that the key takes, for completion and usage texts.
 std::string_view ExampleOf(std::string_view key);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "meta_state/table_environments.h"
 
+#include <set>
 #include <utility>
 
 #include "base/status.h"
+#include "messages/index_definition.h"
 #include "messages/table_environments.h"
 #include "meta_state/cluster_state.h"
 
@@ -18,6 +20,16 @@ EnvironmentJudgement Refuse(ErrorCode error, std::string hint) {
   return {.response = {error, std::move(hint)}};
 }
 
+// Of the table as it is, and of what is to be set.
+size_t CountIndexes(const AppInfo& info, const std::vector<std::string>& keys) {
+  std::set<std::string_view> indexes;
+  for (const std::string& key : keys)
+    if (IndexNameOf(key).has_value()) indexes.insert(key);
+  for (const auto& [key, value] : info.envs)
+    if (IndexNameOf(key).has_value()) indexes.insert(key);
+  return indexes.size();
+}
+
 // All keys are checked before the result counts: a request is carried out whole or not at all.
 EnvironmentJudgement JudgeSet(AppInfo next, const UpdateAppEnvRequest& request) {
   const auto keys = request.keys.value_or(std::vector<std::string>());
@@ -25,6 +37,12 @@ EnvironmentJudgement JudgeSet(AppInfo next, const UpdateAppEnvRequest& request) 
   if (keys.empty() || keys.size() != values.size()) {
     return Refuse(ErrorCode::kInvalidParameters,
                   absl::StrCat(keys.size(), " keys and ", values.size(), " values"));
+  }
+  // First: what is far too much is not read.
+  if (const size_t indexes = CountIndexes(next, keys); indexes > kIndexesMax) {
+    return Refuse(ErrorCode::kInvalidParameters,
+                  absl::StrCat("the table would have ", indexes, " indexes; at most ", kIndexesMax,
+                               ". drop_index removes one"));
   }
   for (size_t i = 0; i < keys.size(); ++i) {
     const std::string name = absl::StrCat("app_env '", keys[i].substr(0, 100), "'");

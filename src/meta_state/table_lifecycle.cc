@@ -7,6 +7,8 @@
 
 #include "base/status.h"
 #include "messages/admin_messages.h"
+#include "messages/index_definition.h"
+#include "messages/table_environments.h"
 
 namespace arion {
 namespace {
@@ -27,7 +29,7 @@ bool IsIntegerWithin(std::string_view text, int64_t first, int64_t last) {
   return absl::SimpleAtoi(Text(text), &value) && value >= first && value <= last;
 }
 
-// Of a new table's variables only those for RocksDB are checked (meta/STATE.md 9.3).
+// Of a new table's variables only those for RocksDB and indexes are checked (meta/STATE.md 9.3).
 bool IsLegalRocksDbVariable(std::string_view key, std::string_view value) {
   if (key == "rocksdb.usage_scenario") {
     return value == "normal" || value == "prefer_write" || value == "bulk_load";
@@ -63,7 +65,10 @@ CreateJudgement JudgeCreate(const ClusterState& state, FunctionLevel level,
                             const CreateAppRequest& request, int64_t unix_seconds) {
   const CreateAppOptions& options = request.options;
   if (level <= FunctionLevel::kFreezed) return {ErrorCode::kStateFreezed};
-  bool envs_ok = std::all_of(options.envs.begin(), options.envs.end(), [](const auto& env) {
+  size_t indexes = 0;
+  bool envs_ok = std::all_of(options.envs.begin(), options.envs.end(), [&indexes](const auto& env) {
+    if (IndexNameOf(env.first).has_value())
+      return ++indexes <= kIndexesMax && CheckTableEnvironment(env.first, env.second).ok();
     return !env.first.starts_with("rocksdb.") || IsLegalRocksDbVariable(env.first, env.second);
   });
   if (!IsTableName(request.app_name) || options.partition_count <= 0 ||

@@ -12,6 +12,7 @@
 #include "messages/admin_messages.h"
 #include "messages/client_messages.h"
 #include "messages/duplicate_messages.h"
+#include "messages/index_messages.h"
 #include "messages/verification_messages.h"
 #include "rpc/admin_token.h"
 #include "rpc/thrift_reader.h"
@@ -185,6 +186,9 @@ ARION_MESSAGE(CountResponse);
 ARION_MESSAGE(GetScannerRequest);
 ARION_MESSAGE(ScanRequest);
 ARION_MESSAGE(ScanResponse);
+// index_messages.h
+ARION_MESSAGE(FindRequest);
+ARION_MESSAGE(FindResponse);
 // configuration.h
 ARION_MESSAGE(AppInfo);
 ARION_MESSAGE(PartitionConfiguration);

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "messages/admin_messages.h"
 #include "messages/client_messages.h"
+#include "messages/index_messages.h"
 #include "messages/replication_messages.h"
 #include "messages/tool_messages.h"
 #include "rpc/frame.h"
@@ -104,6 +105,8 @@ const std::vector<Kind>& Kinds() {
       Of<BatchGetRequest>(),
       Of<BatchGetResponse>(),
       Of<CountResponse>(),
+      Of<FindRequest>(),
+      Of<FindResponse>(),
       Of<GetScannerRequest>(),
       Of<ScanRequest>(),
       Of<ScanResponse>(),
@@ -158,6 +161,8 @@ const std::vector<Kind>& Kinds() {
       Of<QueryDiskInfoResponse>(),
       Of<DetectHotkeyRequest>(),
       Of<DetectHotkeyResponse>(),
+      Of<FindRequest>(),
+      Of<FindResponse>(),
   };
   return kinds;
 }

@@ -74,6 +74,15 @@ TEST(TableEnvironmentsTest, EachKeyHasItsOwnRule) {
            Row{"replica.disk_quota", "0", kOk},
            Row{"replica.disk_quota", "1.5G", kInvalidArgument},
            Row{"replica.disk_quota", "20GB", kInvalidArgument},
+           Row{"index.city", "$.customer.city", kOk},
+           Row{"index.by-2_x", "bytes(0,8);generation=2;paused", kOk},
+           Row{"index.city", "customer.city", kInvalidArgument},
+           Row{"index.city", "", kInvalidArgument},
+           Row{"index.", "value", kInvalidArgument},
+           Row{"index.a.b", "value", kInvalidArgument},
+           Row{"index.a b", "value", kInvalidArgument},
+           Row{"index", "value", kNotFound},
+           Row{"Index.a", "value", kNotFound},
            Row{"business.info", "anything at all", kOk},
            Row{"rocksdb.usage_scenario", "normal", kUnimplemented},
            Row{"user_specified_compaction", "", kUnimplemented},
@@ -87,12 +96,13 @@ TEST(TableEnvironmentsTest, EachKeyHasItsOwnRule) {
 
 TEST(TableEnvironmentsTest, EveryKeysExampleIsAValueItTakes) {
   const auto keys = ActingTableEnvironments();
-  EXPECT_EQ(keys.size(), 20u);
+  EXPECT_EQ(keys.size(), 21u);
   EXPECT_TRUE(std::is_sorted(keys.begin(), keys.end()));
   for (std::string_view key : keys) {
     EXPECT_FALSE(ExampleOf(key).empty()) << key;
     EXPECT_TRUE(CheckTableEnvironment(key, ExampleOf(key)).ok()) << key;
   }
+  EXPECT_EQ(ExampleOf("index.city"), ExampleOf("index.NAME")) << "any index's name";
 }
 
 }  // namespace

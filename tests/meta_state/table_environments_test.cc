@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "meta_state/table_environments.h"
+#include "messages/index_definition.h"
 #include "meta_state/cluster_state.h"
 
 #include <gtest/gtest.h>
@@ -55,6 +56,44 @@ TEST_F(JudgeEnvironmentsTest, UnknownKeysAndOnesThatDoNothingHereAreRefusedByNam
   }
   EXPECT_EQ(Set({"business.info"}, {std::string(1 << 20, 'x')}).response.err,
             ErrorCode::kInvalidParameters);
+}
+
+TEST_F(JudgeEnvironmentsTest, SeveralIndexesAreSetByOneRequestOrNone) {
+  const EnvironmentJudgement both = Set({"index.city", "index.all"}, {"$.city", "value"});
+  ASSERT_TRUE(both.next);
+  EXPECT_EQ(both.next->envs.at("index.city"), "$.city");
+  EXPECT_EQ(both.next->envs.at("index.all"), "value");
+  const EnvironmentJudgement bad = Set({"index.city", "index.all"}, {"$.city", "all"});
+  EXPECT_EQ(bad.response.err, ErrorCode::kInvalidParameters);
+  EXPECT_EQ(bad.response.hint_message.find("app_env 'index.all' can't be 'all': "), 0u)
+      << bad.response.hint_message;
+  EXPECT_FALSE(bad.next);
+}
+
+TEST_F(JudgeEnvironmentsTest, ATableHasABoundedNumberOfIndexes) {
+  std::vector<std::string> keys;
+  for (size_t i = 0; i < kIndexesMax; ++i) keys.push_back(IndexEnvKey(std::to_string(i)));
+  const std::vector<std::string> values(keys.size(), "value");
+  const EnvironmentJudgement most = Set(keys, values);
+  ASSERT_TRUE(most.next) << most.response.hint_message;
+  table_.info = *most.next;
+  EXPECT_TRUE(Set({keys.front()}, {"$.other"}).next) << "one that is there is replaced";
+  EXPECT_TRUE(Set({"business.info"}, {"ours"}).next) << "other settings are as free as before";
+  const EnvironmentJudgement more = Set({"index.more"}, {"value"});
+  EXPECT_FALSE(more.next);
+  EXPECT_EQ(more.response.err, ErrorCode::kInvalidParameters);
+  EXPECT_EQ(more.response.hint_message,
+            "the table would have 65 indexes; at most 64. drop_index removes one");
+}
+
+TEST_F(JudgeEnvironmentsTest, TenThousandIndexesAreRefusedBeforeTheyAreRead) {
+  std::vector<std::string> keys;
+  for (int i = 0; i < 10'000; ++i) keys.push_back(IndexEnvKey(std::to_string(i)));
+  const EnvironmentJudgement judgement =
+      Set(keys, std::vector<std::string>(keys.size(), "not even a definition"));
+  EXPECT_FALSE(judgement.next);
+  EXPECT_EQ(judgement.response.hint_message,
+            "the table would have 10000 indexes; at most 64. drop_index removes one");
 }
 
 TEST_F(JudgeEnvironmentsTest, DeletingNamesWhatItDeletedAndPassesOverTheRest) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "messages/index_definition.h"
+
 namespace arion {
 namespace {
 
@@ -41,6 +43,19 @@ TEST_F(TableLifecycleTest, ANewTableHasItsPartitionsWithBallotZeroAndNobody) {
   ASSERT_EQ(judgement.table->partitions.size(), 8u);
   EXPECT_EQ(judgement.table->partitions[7].config,
             (PartitionConfiguration{.pid = {1, 7}, .max_replica_count = 3}));
+}
+
+TEST_F(TableLifecycleTest, ANewTableMayHaveIndexesFromTheBeginning) {
+  create_.options.envs = {{"index.city", "$.city"}};
+  EXPECT_EQ(Create().error, ErrorCode::kOk);
+  create_.options.envs["index.city"] = "city";
+  EXPECT_EQ(Create().error, ErrorCode::kInvalidParameters);
+  create_.options.envs.clear();
+  for (size_t i = 0; i < kIndexesMax; ++i)
+    create_.options.envs[IndexEnvKey(std::to_string(i))] = "value";
+  EXPECT_EQ(Create().error, ErrorCode::kOk);
+  create_.options.envs["index.more"] = "value";
+  EXPECT_EQ(Create().error, ErrorCode::kInvalidParameters);
 }
 
 TEST_F(TableLifecycleTest, PowersOfTwoAreAdviceAndNumbersOutOfRangeErrors) {
