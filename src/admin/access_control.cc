@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "http/http_message.h"
 #include "messages/admin_messages.h"
+#include "messages/index_messages.h"
 #include "messages/meta_messages.h"
 #include "messages/replication_messages.h"
 #include "messages/tool_messages.h"
@@ -51,8 +52,8 @@ bool IsOpenToAll(std::string_view name) {
                                                    "RPC_CM_GET_", "RPC_QUERY_"};
   return std::any_of(std::begin(kPrefixes), std::end(kPrefixes),
                      [&](std::string_view prefix) { return name.starts_with(prefix); }) ||
-         name == kRpcClusterInfo || name == kRpcDddDiagnose || name == kRpcNegotiation ||
-         IsBetweenServers(name);
+         name == kRpcFind || name == kRpcClusterInfo || name == kRpcDddDiagnose ||
+         name == kRpcNegotiation || IsBetweenServers(name);
 }
 
 AccessControl::AccessControl(AccessRules rules, ClusterIdentity& cluster, std::string learns_from,

@@ -23,6 +23,7 @@
 #include "config/live_settings.h"
 #include "env/clock.h"
 #include "exposition/perf_counters.h"
+#include "indexes/index_book.h"
 #include "messages/admin_messages.h"
 #include "meta/meta_server.h"
 #include "replica/replica_server.h"
@@ -483,6 +484,27 @@ void AddReplicaPages(const AddPage& add, ReplicaServer& server) {
           json.EndObject();
         }
         json.EndObject();
+        return JsonPage(buffer);
+      });
+  add("/replica/indexes", "how far each index is built, over the replicas here; JSON",
+      [&server](const HttpRequest&) {
+        rapidjson::StringBuffer buffer;
+        JsonWriter json(buffer);
+        json.StartArray();
+        for (const IndexBook::Row& row : server.indexes()->Rows()) {
+          json.StartObject();
+          Put(json, "table", row.table);
+          Put(json, "index", row.index);
+          Put(json, "definition", row.definition);
+          Put(json, "replicas", row.replicas);
+          Put(json, "whole", row.whole);
+          json.Key("percent");
+          json.Double(row.mean_percent);
+          Put(json, "entries", row.entries);
+          Put(json, "left_out", row.left_out);
+          json.EndObject();
+        }
+        json.EndArray();
         return JsonPage(buffer);
       });
   add("/replica/manual_compaction", "?app_id=2: how far its compaction on request is; JSON",

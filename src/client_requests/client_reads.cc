@@ -10,6 +10,7 @@
 #include "client_requests/office.h"
 #include "data_api/read_operations.h"
 #include "env/file_system.h"
+#include "indexes/index_finder.h"
 #include "rpc/encoded_rows.h"
 #include "rpc/thrift_codec.h"
 
@@ -37,6 +38,8 @@ RequestKind KindOf(ReadCode code) {
     case kGetScanner:
     case kScan:
       return RequestKind::kScan;
+    case kFind:
+      return RequestKind::kFind;
   }
   return RequestKind::kGet;
 }
@@ -64,6 +67,8 @@ std::string FailedAnswer(ReadCode code, StorageError error, PartitionId pid,
       return FailedAnswer<BatchGetResponse>(error, pid, server);
     case ReadCode::kSortKeyCount:
       return FailedAnswer<CountResponse>(error, pid, server);
+    case ReadCode::kFind:
+      return FailedAnswer<FindResponse>(error, pid, server);
     default:
       return FailedAnswer<ScanResponse>(error, pid, server);
   }
@@ -311,6 +316,22 @@ void ClientReads::ReadSeveral(Call call, std::string body) {
           std::move(call), [read = ReadInTurns(partition_.engine, CountAnswer),
                             hash_key = *std::move(hash_key)](const ReadTerms& terms) mutable {
             return read.Take(hash_key, terms, ReadTier::kAll);
+          });
+    }
+    case ReadCode::kFind: {
+      auto find = DecodeWrapped<FindRequest>(body);
+      if (!find.ok()) return responder.Reply(ErrorCode::kInvalidData);
+      return ReadInPoolUnlessLate(
+          std::move(call),
+          [finder = std::make_unique<IndexFinder>(partition_.engine, *std::move(find))](
+              const ReadTerms& terms) -> MaybeAnswer {
+            ASSIGN_OR_RETURN(auto answer, finder->Turn({.pid = terms.pid,
+                                                        .server = terms.server,
+                                                        .now = terms.now,
+                                                        .clock = terms.clock,
+                                                        .deadline = terms.deadline}));
+            if (!answer) return std::nullopt;
+            return EncodeWrapped(*answer);
           });
     }
     case ReadCode::kGetScanner: {

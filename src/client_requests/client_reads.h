@@ -34,7 +34,7 @@
 namespace arion {
 
 // The reads that clients send.
-enum class ReadCode { kGet, kTtl, kMultiGet, kBatchGet, kSortKeyCount, kGetScanner, kScan };
+enum class ReadCode { kGet, kTtl, kMultiGet, kBatchGet, kSortKeyCount, kGetScanner, kScan, kFind };
 
 // One for each replica: Read for each request, EndScans before the engine is exchanged, Close at
 // the end.

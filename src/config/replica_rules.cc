@@ -196,6 +196,11 @@ constexpr Rule kRules[] = {
      SetNumber<kReplica, &R::prepare_list_capacity, 2, 100000>},
     {{"arion.replica", "write_size_max", "largest write request", "1 MiB"},
      SetSize<kReplica, &R::max_allowed_write_bytes, kWriteBytesMin, kWriteBytesMax>},
+    {{"arion.replica", "index_builders",
+      "replicas whose indexes are built at a time, each in one walk over its data; 1: one after "
+      "the other",
+      "4", kAdvanced},
+     SetNumber<kReplica, &R::index_builders, 1, 1000>},
     // ---- private logs ----
     {{"arion.replica", "log_segment_size", "size of a private log's file", "32 MiB", kAdvanced},
      SetSize<kReplica, &R::log_segment_bytes, 1 << 20, uint64_t{2} << 30>},

@@ -58,6 +58,12 @@ TableSettings TableSettings::From(const AppInfo& app) {
   if (const auto it = app.envs.find(kEnvDenyClient); it != app.envs.end())
     if (const absl::StatusOr<DenyRule> deny = ParseDenyRule(it->second); deny.ok())
       settings.deny = *deny;
+  for (const auto& [key, text] : app.envs) {
+    const std::optional<std::string_view> name = IndexNameOf(key);
+    if (!name || !IsIndexName(*name) || settings.indexes.size() == kIndexesMax) continue;
+    if (absl::StatusOr<IndexDefinition> definition = IndexDefinition::Parse(text); definition.ok())
+      settings.indexes.push_back({std::string(*name), *std::move(definition)});
+  }
   return settings;
 }
 

@@ -12,8 +12,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "data_api/compaction_wishes.h"
+#include "messages/index_definition.h"
 #include "messages/table_environments.h"
 
 namespace arion {
@@ -46,6 +48,8 @@ struct TableSettings {
 
   // replica.disk_quota, of one replica; 0: none.
   uint64_t disk_quota_bytes = 0;
+  // index.NAME, by name. What does not parse was stored by another version: it is left out.
+  std::vector<NamedIndex> indexes;
 
   // What `app.envs` says. Keys that do not act on a replica are passed over.
   static TableSettings From(const AppInfo& app);

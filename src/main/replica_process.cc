@@ -23,6 +23,7 @@
 #include "config/name_book.h"
 #include "config/server_config.h"
 #include "engine/rocksdb_engine.h"
+#include "exposition/index_metrics.h"
 #include "exposition/log_metrics.h"
 #include "exposition/perf_counters.h"
 #include "exposition/pool_metrics.h"
@@ -32,6 +33,7 @@
 #include "exposition/replica_sampler.h"
 #include "exposition/request_metrics.h"
 #include "exposition/server_log.h"
+#include "indexes/indexed_engine.h"
 #include "legacy/shared_log_stats.h"
 #include "main/cluster_file.h"
 #include "main/descriptor_limit.h"
@@ -222,14 +224,15 @@ struct LoadMetrics {
         requests(RegisterRequests(registry, rows)),
         sampler(server.requests(), env.clock()),
         replicas(RegisterReplicas(registry, server, rows, env.clock())),
-        engine_figures(RegisterEngines(registry, engines, sampler, rows, env.clock())) {}
+        engine_figures(RegisterEngines(registry, engines, sampler, rows, env.clock())),
+        indexes(RegisterIndexes(registry, server.indexes())) {}
 
   const MetricRegistrations pools, recovery, shared_log;
   // One asking of the book serves all families of a reading.
   const std::shared_ptr<RecentRows> rows;
   const MetricRegistrations requests;
   const ReplicaSampler sampler;
-  const MetricRegistrations replicas, engine_figures;
+  const MetricRegistrations replicas, engine_figures, indexes;
 };
 
 int Serve(const ServerConfig& config, ReplicaServer& server, AsioTransport& transport,
@@ -297,7 +300,8 @@ int RunReplicaServer(int argc, char** argv, const ReplicaVariant& variant) {
   ShareOpenFiles(*files, transport, env, homes.front(), engines);
   NameBook meta_servers(config.meta_servers, LookUp);
   ConnectToProcess(config, pages.commands(), meta_servers);
-  ReplicaServer server(world, transport, variant.engines ? variant.engines(engines) : engines,
+  IndexedEngineFactory indexed(world.files(), engines);
+  ReplicaServer server(world, transport, variant.engines ? variant.engines(indexed) : indexed,
                        config.replica);
   // Settings that change while it runs; the rest of the configuration is fixed.
   pages.settings().OnChange([&server, &older = *older](const ServerConfig& changed) {

@@ -56,7 +56,8 @@ void Reconfiguration::TakeOver(const AppInfo& app, const PartitionConfiguration&
 }
 
 void Reconfiguration::TakeOver(const AppInfo& app) {
-  if (app.app_id != s_.options.pid.app_id || app.app_name.empty() || app == s_.app) return;
+  if (app.app_id != s_.options.pid.app_id || app.app_name.empty()) return;
+  if (app == s_.app && s_.app_serial != kAppRemembered) return;
   if (app.version && *app.version < s_.app.version.value_or(0)) return;
   s_.app = app;
   ++s_.app_serial;

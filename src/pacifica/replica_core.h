@@ -42,6 +42,9 @@
 
 namespace arion {
 
+// ReplicaCore::app_serial of a description that nobody has told in this life.
+inline constexpr uint64_t kAppRemembered = 1;
+
 struct Effects;
 struct Watermarks;
 
@@ -100,7 +103,8 @@ class ReplicaCore {
   LastStop last_stop() const;
   // As known here; may be invalid.
   Endpoint primary() const;
-  // The table's description, and a number that rises when it changes.
+  // The table's description, and a number that rises when it changes, and when it is told for the
+  // first time.
   const AppInfo& app() const;
   uint64_t app_serial() const;
   // At a primary its members and ballot. Elsewhere the last full configuration seen, possibly an

@@ -31,9 +31,10 @@ struct ReplicaState {
   explicit ReplicaState(CoreOptions options_in);
 
   CoreOptions options;
-  // The newest description of the table, and a number that rises when it changes.
+  // The newest description of the table, and a number that rises when it changes, and when it is
+  // told for the first time: until then it is what the directory remembers (kAppRemembered).
   AppInfo app;
-  uint64_t app_serial = 1;
+  uint64_t app_serial = kAppRemembered;
 
   // ---- who it is ----
 

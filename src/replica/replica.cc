@@ -63,6 +63,7 @@ Replica::Replica(std::shared_ptr<const ReplicaHost> host, StrandPtr strand, Open
                    },
                    .is_member = [this] { return office_.IsMember(); },
                    .tag = [this] { return Tag(); }}),
+      indexes_(host_->index_builders, store_.engine(), IndexHooks()),
       messages_(host_, strand_, pid_, disk_, log_disk_, office_, stats_, store_.engine(),
                 store_.log(),
                 {.owner = [this] { return std::weak_ptr<void>(weak_from_this()); },
@@ -86,88 +87,6 @@ Replica::Replica(std::shared_ptr<const ReplicaHost> host, StrandPtr strand, Open
                  .step = [this](const Event& event) { Step(event); },
                  .tag = [this] { return Tag(); }}) {}
 
-// ---- what the parts are given ----
-
-ReplicaStore::Hooks Replica::StoreHooks() {
-  return {.hold = [this] { ++holds_; },
-          .release = [this] { Release(); },
-          .drop_held =
-              [this] {
-                effects_.clear();
-                --holds_;
-              },
-          .is_holding = [this] { return holds_ > 0; },
-          .end_views =
-              [this] {
-                reads_.EndScans();
-                verifying_.EndCounting();
-              },
-          .on_content = [this] { shipping_.Forget(); },
-          .on_exchanged = [this](uint64_t serial) { learning_.Finish(serial); },
-          .on_exchange_failed =
-              [this](uint64_t serial, const absl::Status& why) { learning_.FailHere(serial, why); },
-          .fence = [this](const std::string& why) { Fence(why); },
-          .tag = [this] { return Tag(); }};
-}
-
-DiskWork::Hooks Replica::WorkHooks() {
-  return {.owner = [this] { return std::weak_ptr<void>(weak_from_this()); },
-          .is_quiet = [this] { return appends_under_way_ == 0 && applies_->IsIdle(); },
-          .on_quiet_wish = [this] { compaction_.Hurry(); },
-          .catch_up = [this] { applies_->CatchUp(); },
-          .tag = [this] { return Tag(); }};
-}
-
-ApplyQueue::Hooks Replica::ApplyHooks() {
-  return {
-      .in_disk_pool = [this](PoolWork work,
-                             Then then) { work_.InPool(std::move(work), std::move(then)); },
-      .in_bulk_pool = [this](PoolWork work,
-                             Then then) { work_.InBulkPool(std::move(work), std::move(then)); },
-      .on_applied = [this](Decree decree) { Step(Applied{decree}); },
-      .on_failed = [this](Decree decree,
-                          const absl::Status& status) { OnApplyFailed(decree, status); },
-      .on_no_space = [this](const absl::Status& status) { work_.OnNoSpace("an apply", status); }};
-}
-
-ServedPartition Replica::Served() {
-  return {.clock = host_->env.clock(),
-          .strand = strand_,
-          .pid = pid_,
-          .server = host_->self.ToString(),
-          .stats = stats_,
-          .office = office_,
-          .engine = store_.engine(),
-          .owner = [this] { return std::weak_ptr<void>(weak_from_this()); },
-          .in_pool = [this](PoolWork work,
-                            Then then) { work_.InPool(std::move(work), std::move(then)); },
-          .fence = [this](const std::string& why) { Fence(why); },
-          .catch_up = [this] { applies_->CatchUp(); },
-          .tag = [this] { return Tag(); }};
-}
-
-ReplicaVerifying::Hooks Replica::VerifyingHooks() {
-  return {.call =
-              [this](Endpoint to, const char* name, std::string body, absl::Duration timeout,
-                     ReplicaMessages::OnResult on_result) {
-                messages_.Call(to, name, std::move(body), timeout, std::move(on_result));
-              },
-          .write_nothing = [this] { WriteNothing(); },
-          .fence = [this](const std::string& why) { Fence(why); },
-          .tag = [this] { return Tag(); }};
-}
-
-ReplicaCheckpoints::Hooks Replica::CheckpointsHooks() {
-  return {.owner = [this] { return std::weak_ptr<void>(weak_from_this()); },
-          .is_holding = [this] { return holds_ > 0; },
-          .hot_keys = [this] { return reads_.HotKeys(); },
-          .on_interval = [this] { verifying_.Consider(); },
-          .write_nothing = [this] { WriteNothing(); },
-          .step = [this](const Event& event) { Step(event); },
-          .fence = [this](const std::string& why) { Fence(why); },
-          .tag = [this] { return Tag(); }};
-}
-
 Replica::~Replica() { host_->requests->Close(pid_, stats_); }
 
 void Replica::Start(CloseRequest on_close) {
@@ -176,6 +95,7 @@ void Replica::Start(CloseRequest on_close) {
   // The log's new beginning comes before anything is appended (OpenedReplica::log_is_void).
   if (log_is_void_) store_.log()->StartAnew(store_.engine()->last_applied());
   checkpoints_.Start();
+  indexes_.Consider();
   ArmWakeup();
   // After all else: a cold cache costs time only.
   checkpoints_.WarmCache();
@@ -241,6 +161,7 @@ void Replica::Notify(const Event& event) {
   Step(event);
   if (core_->app_serial() == serial) return;
   compaction_.Consider();
+  indexes_.Consider();
   // The meta server shows when the last compaction ended, which a new wish changes the meaning of.
   if (admission_.Settings().compaction.Any())
     host_->compactions->Changed();  // what was told of the last one
@@ -527,6 +448,7 @@ void Replica::Close(CloseMode mode, absl::AnyInvocable<void(absl::Status)> done)
   effects_.clear();
   work_.Close();
   compaction_.Close();
+  indexes_.Close();
   // Else the next start would replay it.
   if (mode == CloseMode::kFlushed) applies_->CatchUp();
   applies_->Abandon();

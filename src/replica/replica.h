@@ -41,6 +41,7 @@
 #include "client_requests/served_partition.h"
 #include "data_api/apply_queue.h"
 #include "data_api/queue_time.h"
+#include "indexes/index_upkeep.h"
 #include "messages/meta_messages.h"
 #include "pacifica/replica_core.h"
 #include "recovery/replica_opener.h"
@@ -132,6 +133,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
   DiskWork::Hooks WorkHooks();
   ApplyQueue::Hooks ApplyHooks();
   ServedPartition Served();
+  IndexUpkeep::Hooks IndexHooks();
   ReplicaVerifying::Hooks VerifyingHooks();
   ReplicaCheckpoints::Hooks CheckpointsHooks();
 
@@ -205,6 +207,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
   ClientReads reads_;
   ClientWrites writes_;
   ReplicaCompaction compaction_;
+  IndexUpkeep indexes_;
   ReplicaMessages messages_;
   ReplicaVerifying verifying_;
   ReplicaCheckpoints checkpoints_;

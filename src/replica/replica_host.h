@@ -16,6 +16,8 @@
 #include "copies/foreground_pace.h"
 #include "copies/peer_pace.h"
 #include "disks/disk_layout.h"
+#include "indexes/index_book.h"
+#include "indexes/index_upkeep.h"
 #include "legacy/shared_log_stats.h"
 #include "membership/join_notes.h"
 #include "membership/server_lease.h"
@@ -69,6 +71,9 @@ struct ReplicaHost {
 
   std::shared_ptr<HotKeySearch> hot_key_search = std::make_shared<HotKeySearch>();
   std::shared_ptr<CompactionSlots> compactions = std::make_shared<CompactionSlots>();
+  std::shared_ptr<IndexBook> indexes = std::make_shared<IndexBook>();
+  std::shared_ptr<BuilderSlots> index_builders =
+      std::make_shared<BuilderSlots>(options.index_builders);
 
   std::shared_ptr<SharedLogStats> shared_log_stats = std::make_shared<SharedLogStats>();
 

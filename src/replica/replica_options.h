@@ -60,6 +60,8 @@ struct ReplicaServerOptions {
   int32_t max_mutations_in_flight = 20;
   int32_t prepare_list_capacity = 110;
   uint64_t max_allowed_write_bytes = 1 << 20;
+  // Replicas whose indexes are built at a time; each is one walk over its data.
+  int index_builders = 4;
   // The private log's files: their size, whether they are filled with zeros ahead of use, and what
   // is kept of them although nobody needs it.
   uint64_t log_segment_bytes = 32 << 20;

@@ -131,6 +131,7 @@ class ReplicaServer::State : public std::enable_shared_from_this<ReplicaServer::
   const LogReplayStats& replay() const { return *host_->opening->replay; }
   const SharedLogStats& shared_log() const { return *host_->shared_log_stats; }
   const RequestBook& requests() const { return *host_->requests; }
+  std::shared_ptr<const IndexBook> indexes() const { return host_->indexes; }
   const SlowRequests& slow_requests() const { return *host_->slow_requests; }
   const ServerLease& lease() const { return *host_->lease; }
   const VerificationBook& verifications() const { return *host_->verifications; }
@@ -515,6 +516,7 @@ const LogReplayStats& ReplicaServer::replay() const { return state_->replay(); }
 const SharedLogStats& ReplicaServer::shared_log() const { return state_->shared_log(); }
 const RequestBook& ReplicaServer::requests() const { return state_->requests(); }
 const SlowRequests& ReplicaServer::slow_requests() const { return state_->slow_requests(); }
+std::shared_ptr<const IndexBook> ReplicaServer::indexes() const { return state_->indexes(); }
 const ServerLease& ReplicaServer::lease() const { return state_->lease(); }
 const VerificationBook& ReplicaServer::verifications() const { return state_->verifications(); }
 const JoinNotes& ReplicaServer::join() const { return state_->join(); }

@@ -36,6 +36,7 @@ struct LogReplayStats;
 struct RecoveryReport;
 struct ReplicaServerOptions;
 struct ReplicaSnapshot;
+class IndexBook;
 class RequestBook;
 class ServerLease;
 struct SharedLogStats;
@@ -87,6 +88,7 @@ class ReplicaServer {
   const SharedLogStats& shared_log() const;
   const RequestBook& requests() const;
   const SlowRequests& slow_requests() const;
+  std::shared_ptr<const IndexBook> indexes() const;
   const ServerLease& lease() const;
   const VerificationBook& verifications() const;
   const JoinNotes& join() const;

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "messages/index_messages.h"
 #include "messages/tool_messages.h"
 #include "messages/verification_messages.h"
 #include "replica/replica.h"
@@ -27,7 +28,8 @@ std::optional<ReadCode> FindReadCode(std::string_view name) {
       {kRpcBatchGet, kBatchGet},
       {kRpcSortKeyCount, kSortKeyCount},
       {kRpcGetScanner, kGetScanner},
-      {kRpcScan, kScan}};
+      {kRpcScan, kScan},
+      {kRpcFind, kFind}};
   for (const auto& [known, code] : kCodes)
     if (known == name) return code;
   return std::nullopt;

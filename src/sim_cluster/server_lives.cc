@@ -17,6 +17,8 @@ namespace {
 
 // server_lives/L2
 constexpr absl::Duration kStopMax = absl::Seconds(20);
+// Of lives, where tables have indexes.
+constexpr double kRolledBackPercent = 15;
 
 }  // namespace
 
@@ -179,8 +181,10 @@ std::unique_ptr<CheckedEngineFactory> ServerLives::NewEngines(SimServer& server)
   using Times = CheckedEngineFactory::Times;
   // A 2.5.0 member prepares some mutations again without their times.
   const bool is_mixed = settings_.run.topology.older > 0;
-  return std::make_unique<CheckedEngineFactory>(*server.memory, *server.node, server.name,
-                                                checkers_.commits, engines_, std::move(events),
+  EngineFactory& inner = server.indexed ? static_cast<EngineFactory&>(*server.indexed)
+                                        : static_cast<EngineFactory&>(*server.memory);
+  return std::make_unique<CheckedEngineFactory>(inner, *server.node, server.name, checkers_.commits,
+                                                engines_, std::move(events),
                                                 is_mixed ? Times::kDoNotCount : Times::kCount);
 }
 
@@ -194,6 +198,8 @@ void ServerLives::StartServer(SimServer& server) {
   server.started_blind = server.node->disk().reads_fail() || is_in_trouble;
   server.transport = std::make_unique<SimTransport>(network_, *server.node, server.endpoint);
   server.memory = std::make_unique<MemoryEngineFactory>(env);
+  if (settings_.run.indexes == 0 || !may_roll_back_ || !world_.random().Percent(kRolledBackPercent))
+    server.indexed = std::make_unique<IndexedEngineFactory>(env.files(), *server.memory);
   server.engines = NewEngines(server);
   if (server.is_older) return StartOldServer(server, env);
   ReplicaServerOptions options = settings_.server;
@@ -224,11 +230,21 @@ void ServerLives::StartOldServer(SimServer& server, Environment& env) {
   server.old->Start();
 }
 
+void ServerLives::EndRollbacks() {
+  may_roll_back_ = false;
+  for (auto& server : servers_) {
+    if (!server->node->alive() || server->indexed || server->is_older) continue;
+    CrashServer(*server, CrashMode::kProcess);
+    StartServer(*server);
+  }
+}
+
 // From the top down: each object refers to those that go after it.
 void ServerLives::BuryServer(SimServer& server, SimNetwork::Farewell farewell) {
   server.server.reset();
   server.old.reset();
   server.engines.reset();
+  server.indexed.reset();
   server.memory.reset();
   server.transport.reset();
   checkers_.coverage.Died(server.endpoint);

@@ -66,6 +66,8 @@ class ServerLives {
                          std::function<absl::Duration()> delay);
   void RestartLater(SimServer& server, absl::Duration delay);
   void EndAll();
+  // Servers of a version without indexes begin lives of ours, and all later lives are.
+  void EndRollbacks();
 
   // The balancer. From the beginning it is what the mix says.
   void LetBalance();
@@ -97,6 +99,7 @@ class ServerLives {
   SimMeta meta_;
   Servers servers_;
   bool balances_;
+  bool may_roll_back_ = true;
 };
 
 }  // namespace arion::sim

@@ -17,6 +17,7 @@
 #include "engine/memory_engine.h"
 #include "env/disk_reserve.h"
 #include "env/file_system.h"
+#include "indexes/indexed_engine.h"
 #include "meta/meta_server.h"
 #include "replica/replica_server.h"
 #include "sim/disk_image.h"
@@ -50,6 +51,8 @@ struct SimServer {
   std::string name;
   std::unique_ptr<SimTransport> transport;
   std::unique_ptr<MemoryEngineFactory> memory;
+  // Null: this life is of a version that knows no indexes (a rollback).
+  std::unique_ptr<IndexedEngineFactory> indexed;
   std::unique_ptr<CheckedEngineFactory> engines;
   std::unique_ptr<ReplicaServer> server;
   // One of version 2.5.0 instead, and what it has on its disk beside its engines' files.

@@ -41,9 +41,9 @@ constexpr PartitionId kWholeTable = {0, -1};
 
 std::string_view RequestKindName(RequestKind kind) {
   static constexpr std::array<std::string_view, kRequestKinds> kNames = {
-      "get",  "ttl",           "multi_get",       "batch_get", "sortkey_count",
-      "scan", "put",           "remove",          "multi_put", "multi_remove",
-      "incr", "check_and_set", "check_and_mutate"};
+      "get",          "ttl",  "multi_get",     "batch_get",       "sortkey_count",
+      "scan",         "find", "put",           "remove",          "multi_put",
+      "multi_remove", "incr", "check_and_set", "check_and_mutate"};
   return kNames[static_cast<size_t>(kind)];
 }
 

@@ -41,6 +41,7 @@ enum class RequestKind : uint8_t {
   kBatchGet,
   kSortKeyCount,
   kScan,
+  kFind,
   kPut,
   kRemove,
   kMultiPut,
@@ -49,7 +50,7 @@ enum class RequestKind : uint8_t {
   kCheckAndSet,
   kCheckAndMutate,
 };
-constexpr size_t kRequestKinds = 13;
+constexpr size_t kRequestKinds = 14;
 // As metrics have it: "multi_get".
 std::string_view RequestKindName(RequestKind kind);
 constexpr bool IsWrite(RequestKind kind) { return kind >= RequestKind::kPut; }

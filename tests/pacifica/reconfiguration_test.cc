@@ -230,6 +230,15 @@ TEST_F(ReconfigurationCoreTest, AnOlderOrAnotherTablesDescriptionIsNotTaken) {
   EXPECT_EQ(core_->configuration().max_replica_count, 3);
 }
 
+TEST_F(ReconfigurationCoreTest, TheFirstWhoTellsOfTheTableIsHeardThoughNothingIsNew) {
+  EXPECT_EQ(core_->app_serial(), kAppRemembered);
+  Step(TableChanged{core_->app()});
+  const uint64_t serial = core_->app_serial();
+  EXPECT_NE(serial, kAppRemembered);
+  Step(TableChanged{core_->app()});
+  EXPECT_EQ(core_->app_serial(), serial);
+}
+
 TEST_F(ReconfigurationCoreTest, AnInvitationTellsOfTheTableLikeAnyOtherWord) {
   AddLearnerReceived invitation;
   invitation.request.config = From(kA, 7, kPotentialSecondary, 42);

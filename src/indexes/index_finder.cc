@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "indexes/index_finder.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error_code.h"
+#include "base/raw_key.h"
+#include "base/status.h"
+#include "base/value_schema.h"
+#include "indexes/field_order.h"
+
+namespace arion {
+
+using Turned = absl::StatusOr<std::optional<FindResponse>>;
+
+IndexFinder::IndexFinder(std::shared_ptr<const Engine> engine, FindRequest request)
+    : engine_(std::move(engine)), request_(std::move(request)) {}
+
+IndexFinder::~IndexFinder() = default;
+
+FindResponse IndexFinder::Answer(const FindTerms& terms) {
+  FindResponse response = std::move(response_);
+  response.app_id = terms.pid.app_id;
+  response.partition_index = terms.pid.index;
+  response.server = terms.server;
+  return response;
+}
+
+Turned IndexFinder::Turn(const FindTerms& terms) {
+  if (data_ == nullptr) return Begin(terms);
+  return index_->progress.is_whole ? ReadEntries(terms) : ReadRecords(terms);
+}
+
+Turned IndexFinder::Begin(const FindTerms& terms) {
+  const auto refuse = [&](StorageError error) {
+    response_.error = static_cast<int32_t>(error);
+    return Answer(terms);
+  };
+  // index_finder/F1: the data first. What the data hold has entries by then.
+  data_ = engine_->View();
+  if (const auto indexes = engine_->indexes()) index_ = indexes->Read(request_.index);
+  if (!index_) return refuse(StorageError::kNotFound);
+  response_.built_percent = index_->progress.percent;
+  response_.entries = index_->progress.entries;
+  response_.left_out = index_->progress.left_out;
+  if (request_.limit < 0 || request_.limit > kRowsMax ||
+      (request_.prefix && (request_.lower || request_.upper)))
+    return refuse(StorageError::kInvalidArgument);
+  absl::StatusOr<KeyRange> range = EntriesOf(request_, index_->id);
+  if (!range.ok()) return refuse(StorageError::kInvalidArgument);
+  if (!index_->progress.is_whole && !request_.may_scan) return refuse(StorageError::kTryAgain);
+  if (request_.limit == 0) return Answer(terms);
+  reader_.emplace(std::vector{index_->progress.definition});
+  if (index_->progress.is_whole) range_ = *std::move(range);
+  return std::nullopt;
+}
+
+std::optional<FieldValue> IndexFinder::FieldOf(std::string_view value) {
+  const std::vector<FieldReader::Found>& found = reader_->Read(value);
+  if (found.empty() || !IsWithin(request_, found.front().field)) return std::nullopt;
+  return found.front().field;
+}
+
+void IndexFinder::AddRow(std::string_view raw_key, FieldValue field, std::string_view position,
+                         std::string_view value) {
+  FoundRow row{.key = Blob(raw_key), .field = std::move(field), .position = Blob(position)};
+  if (request_.with_value) row.value = Blob(value);
+  bytes_ += row.key.bytes.size() + position.size() + (request_.with_value ? value.size() : 0);
+  response_.rows.push_back(std::move(row));
+}
+
+Turned IndexFinder::ReadEntries(const FindTerms& terms) {
+  if (range_.IsEmpty()) return Answer(terms);
+  const auto at = index_->entries->Walk(
+      range_, request_.descending ? Direction::kBackward : Direction::kForward);
+  int64_t left = kTurnRecords;
+  for (; at->Valid(); at->Next()) {
+    const std::optional<IndexEntry> entry = SplitEntry(at->key());
+    if (!entry) return absl::DataLossError("an index holds what is no entry");
+    const bool is_full = static_cast<int32_t>(response_.rows.size()) >= request_.limit ||
+                         bytes_ >= kAnswerBytes || examined_ >= kEntriesMax;
+    if (is_full) {
+      return Answer(terms);
+    }
+    if (left-- == 0 || terms.clock.Now() >= terms.deadline) {
+      // The next turn begins here.
+      if (request_.descending)
+        range_.end = JustBehind(at->key());
+      else
+        range_.first = at->key();
+      return std::nullopt;
+    }
+    ++examined_;
+    response_.next = Blob(entry->position);
+    const absl::StatusOr<Record> record = data_->Get(entry->raw_key, terms.now, ReadTier::kAll);
+    if (absl::IsNotFound(record.status())) continue;
+    RETURN_IF_ERROR(record.status());
+    std::optional<FieldValue> field = FieldOf(record->value);
+    std::string now;
+    // The entry of a field that the record had before.
+    if (!field || !AppendField(*field, &now) || now != entry->field) continue;
+    AddRow(entry->raw_key, *std::move(field), entry->position, record->value);
+  }
+  RETURN_IF_ERROR(at->status());
+  response_.next.reset();
+  return Answer(terms);
+}
+
+Turned IndexFinder::ReadRecords(const FindTerms& terms) {
+  const auto at = data_->WalkAside(range_);
+  for (int64_t left = kTurnRecords; at->Valid() && left > 0; at->Next(), --left) {
+    if (!IsRawKey(at->key()) || IsExpired(at->expire_ts(), terms.now)) continue;
+    std::optional<FieldValue> field = FieldOf(at->value());
+    std::string position;
+    if (!field || !AppendField(*field, &position)) continue;
+    position += at->key();
+    if (request_.after && (request_.descending ? position >= request_.after->bytes
+                                               : position <= request_.after->bytes))
+      continue;
+    FoundRow row{.key = Blob(at->key()), .field = *std::move(field), .position = Blob(position)};
+    if (request_.with_value) row.value = Blob(at->value());
+    best_.emplace(std::move(position), std::move(row));
+    // One more than are wanted tells that there are more.
+    if (best_.size() <= static_cast<size_t>(request_.limit) + 1) continue;
+    best_.erase(request_.descending ? best_.begin() : std::prev(best_.end()));
+  }
+  RETURN_IF_ERROR(at->status());
+  if (at->Valid()) {
+    range_.first = at->key();
+    return std::nullopt;
+  }
+  const auto add = [this](FoundRow& row) {
+    if (static_cast<int32_t>(response_.rows.size()) == request_.limit) {
+      response_.next = response_.rows.back().position;
+      return;
+    }
+    response_.rows.push_back(std::move(row));
+  };
+  if (request_.descending)
+    std::for_each(best_.rbegin(), best_.rend(), [&](auto& entry) { add(entry.second); });
+  else
+    std::for_each(best_.begin(), best_.end(), [&](auto& entry) { add(entry.second); });
+  return Answer(terms);
+}
+
+}  // namespace arion

@@ -1,0 +1,194 @@
+// IndexSet: the indexes of one replica, beside its data: what they are on, their entries, and how
+// they keep up with what is applied.
+//
+// An entry is written when a record is, without a look at what was there before; so an index may
+// hold entries whose record has changed or is gone. Whoever finds one looks at the record
+// (index_finder.h). What an index never lacks is the entry of a record that is there.
+//
+// Shapes    <replica>/index/list    which there are (index_list.h)
+//           <replica>/index/store   their entries (field_order.h), and under an empty hash key the
+//                                   decree up to which they cover the data
+//           All of it may be lost: it is built anew from the data. An older version passes over the
+//           directory.
+// Errors    Of the store: what lacks space is told to the caller, who asks again; any other error
+//           ends these indexes, and they are built anew, but never the replica.
+// Threads   Thread-safe. Define, Load, Flush, Close and builders wait for the disk.
+// Promises  index_set/I1  A listed index holds an entry for each record that was written since it was
+//               listed, and a whole one for each record there is; in memory before the data have
+//               the record, and on disk before the data are (BeforeFlush).
+//           index_set/I2  What is on disk and does not cover the data is not used: an older version
+//               has written meanwhile, or a flush of the store failed.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/functional/function_ref.h>
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+#include <absl/types/span.h>
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/mutex.h"
+#include "engine/index_store.h"
+#include "indexes/field_reader.h"
+#include "indexes/index_list.h"
+
+namespace arion {
+
+class FileSystem;
+class IndexBuild;
+
+// What one of them is at.
+struct IndexProgress {
+  std::string name;
+  IndexDefinition definition;
+  bool is_whole = false;
+  // Of the building, 0 to 100.
+  int percent = 0;
+  // Entries that were put, those of former fields too; records without such a field. About.
+  int64_t entries = 0;
+  int64_t left_out = 0;
+};
+
+// One for each engine; IndexedEngine owns it, and makes the calls that need an order.
+class IndexSet : public std::enable_shared_from_this<IndexSet> {
+ public:
+  // `directory`: <replica>/index.
+  IndexSet(FileSystem& files, EngineFactory& stores, std::string directory);
+  ~IndexSet();
+
+  // Opens what is on disk, for data that stand at `decree`. What can't be used is removed, and said.
+  void Load(Decree decree);
+  // Calls `apply` once the entries of the mutations are in the store, or there is nothing to be
+  // put. `waits`: Unavailable is not returned for the store's sake.
+  absl::Status Around(absl::Span<const Engine::AppliedMutation> mutations, bool waits,
+                      absl::FunctionRef<absl::Status()> apply);
+  // Makes what is in the store durable. Called before the data are.
+  void Flush();
+  // These are the table's indexes from now on: records that are written get entries from here on.
+  // What was there and is not named goes. In a pool, while no build is under way; `data`: the engine around which it stands.
+  absl::Status Define(const std::vector<NamedIndex>& indexes, const Engine& data);
+  // Whether Define would change anything, or an index is to be built that is not paused.
+  bool IsDefined(const std::vector<NamedIndex>& indexes) const;
+  bool IsToBeBuilt() const;
+  // Begins to build all that are not whole and not paused, from what `data` hold now. nullptr:
+  // there are none. One at a time; it is ended before the engine is.
+  absl::StatusOr<std::unique_ptr<IndexBuild>> BeginBuild(Engine& data);
+
+  // One index as a reader sees it.
+  struct Reading {
+    IndexProgress progress;
+    uint32_t id = 0;
+    // Its entries. Taken after the view of the data that the reader compares with.
+    std::shared_ptr<const EngineView> entries;
+  };
+  // nullopt: there is none of that name.
+  std::optional<Reading> Read(std::string_view name) const;
+  std::vector<IndexProgress> Progress() const;
+  // Bytes of the store, about.
+  uint64_t size_bytes() const;
+
+  absl::Status Close();
+
+ private:
+  friend class IndexBuild;
+  struct Counts {
+    std::atomic<int64_t> entries{0}, left_out{0};
+  };
+  // What the writers need of the listed indexes: replaced as a whole.
+  struct Live {
+    std::shared_ptr<IndexStore> store;
+    std::vector<uint32_t> ids;
+    std::vector<std::shared_ptr<Counts>> counts;
+    FieldReader reader;
+  };
+
+  absl::Status Put(absl::Span<const Engine::AppliedMutation> mutations, bool waits)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(apply_mutex_);
+  absl::Status LoadList(Decree decree) ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+  absl::Status OpenStore() ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+  absl::Status StoreList(IndexList list);
+  IndexProgress ProgressOf(const ListedIndex& index) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::vector<std::shared_ptr<Counts>> CountsOf(const std::vector<uint32_t>& ids) const;
+  // From here on these are the listed ones. `data`: nullptr: the store covers them already.
+  absl::Status Install(IndexList list, const Engine* data);
+  static absl::Status PutCovered(IndexStore& store, Decree decree);
+  std::shared_ptr<IndexStore> store() const;
+  void GiveUp(const absl::Status& why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(apply_mutex_);
+  absl::Status RemoveAll() ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+  absl::Status RemoveOthers(const IndexList& list) ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+  absl::Status MarkWhole(const std::vector<uint32_t>& ids);
+  std::string list_path() const;
+  std::string store_path() const;
+
+  FileSystem& files_;
+  EngineFactory& stores_;
+  const std::string directory_;
+  // Held while the list changes, disk and all.
+  Mutex change_mutex_;
+  // Held around each apply, which may wait for flushes of the data, and so for Flush: between two of
+  // them everything is of one list.
+  Mutex apply_mutex_ ABSL_ACQUIRED_AFTER(change_mutex_);
+  std::unique_ptr<Live> live_ ABSL_GUARDED_BY(apply_mutex_);
+  // Of what readers and Flush see; never held for long.
+  mutable Mutex mutex_ ABSL_ACQUIRED_AFTER(apply_mutex_);
+  IndexList list_ ABSL_GUARDED_BY(mutex_);
+  std::shared_ptr<IndexStore> store_ ABSL_GUARDED_BY(mutex_);
+  // By id, of the listed ones.
+  std::map<uint32_t, std::shared_ptr<Counts>> counts_ ABSL_GUARDED_BY(mutex_);
+  // The store has failed.
+  bool is_given_up_ ABSL_GUARDED_BY(mutex_) = false;
+  // Of the build under way.
+  std::atomic<int> percent_{0};
+  // Memory of Put.
+  std::string bytes_ ABSL_GUARDED_BY(apply_mutex_);
+  std::vector<WriteOp> ops_ ABSL_GUARDED_BY(apply_mutex_);
+  std::vector<size_t> ends_ ABSL_GUARDED_BY(apply_mutex_);
+};
+
+// Builds indexes from the data as they stood when it was begun, step by step, in one walk for all.
+//
+//   while (!build->is_done()) RETURN_IF_ERROR(build->Step(kRecords));      // each in a pool
+class IndexBuild {
+ public:
+  ~IndexBuild();
+  // Reads so many more records; with the last ones the indexes are whole. After a refusal it may be
+  // called again; any other error ends the build.
+  absl::Status Step(int64_t records);
+  bool is_done() const { return is_done_; }
+  int64_t records() const { return records_; }
+
+ private:
+  friend class IndexSet;
+  IndexBuild(std::shared_ptr<IndexSet> set, std::vector<uint32_t> ids, FieldReader reader,
+             Engine& data, std::shared_ptr<IndexStore> store, std::unique_ptr<BulkWriter> writer,
+             std::shared_ptr<const EngineView> view);
+
+  absl::Status Walk(int64_t records);
+
+  const std::shared_ptr<IndexSet> set_;
+  const std::vector<uint32_t> ids_;
+  const std::vector<std::shared_ptr<IndexSet::Counts>> counts_;
+  FieldReader reader_;
+  Engine& data_;
+  const uint64_t data_bytes_;
+  // Outlives the writer.
+  std::shared_ptr<IndexStore> store_;
+  // Both until all is read.
+  std::unique_ptr<BulkWriter> writer_;
+  std::shared_ptr<const EngineView> view_;
+  uint64_t read_bytes_ = 0;
+  int64_t records_ = 0;
+  // The next record's key, or one before it.
+  std::string from_;
+  bool is_done_ = false;
+};
+
+}  // namespace arion

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "indexes/index_upkeep.h"
+
+#include <utility>
+
+#include "base/log.h"
+#include "base/status.h"
+#include "env/file_system.h"
+#include "indexes/index_set.h"
+
+namespace arion {
+
+std::shared_ptr<void> BuilderSlots::TryTake() {
+  int left = left_.load();
+  while (left > 0 && !left_.compare_exchange_weak(left, left - 1)) {
+  }
+  if (left <= 0) return nullptr;
+  return {this, [self = shared_from_this()](void*) { ++self->left_; }};
+}
+
+IndexUpkeep::IndexUpkeep(std::shared_ptr<BuilderSlots> slots, const std::shared_ptr<Engine>& engine,
+                         Hooks hooks)
+    : slots_(std::move(slots)), engine_(engine), hooks_(std::move(hooks)) {}
+
+IndexUpkeep::~IndexUpkeep() = default;
+
+void IndexUpkeep::Consider() {
+  // A job that ends looks again.
+  if (is_closed_ || is_busy_ || engine_ == nullptr) return;
+  const std::shared_ptr<IndexSet> indexes = engine_->indexes();
+  if (indexes == nullptr) return;
+  if (!hooks_.wanted().empty()) hooks_.note(indexes);
+  if (hooks_.is_quiet_awaited()) return ConsiderAfter(kTryAgain);
+  // index_upkeep/U2: once they are told it is called again.
+  if (!hooks_.is_told() && !indexes->Progress().empty()) return;
+  if (!indexes->IsDefined(hooks_.wanted())) {
+    if (build_ != nullptr) EndBuild();
+    return Define(engine_);
+  }
+  if (build_ != nullptr) return Step();
+  if (!indexes->IsToBeBuilt()) return;
+  if (!hooks_.is_member()) return ConsiderAfter(kLookAgain);
+  slot_ = slots_->TryTake();
+  if (slot_ == nullptr) return ConsiderAfter(kTryAgain);
+  Begin(engine_);
+}
+
+void IndexUpkeep::ConsiderAfter(absl::Duration delay) {
+  if (std::exchange(is_looked_for_, true)) return;
+  hooks_.after(delay, [this] {
+    is_looked_for_ = false;
+    Consider();
+  });
+}
+
+void IndexUpkeep::Define(std::shared_ptr<Engine> engine) {
+  is_busy_ = true;
+  hooks_.in_bulk_pool(
+      [engine = std::move(engine), wanted = hooks_.wanted()] {
+        return engine->indexes()->Define(wanted, *engine);
+      },
+      [this](const absl::Status& status) {
+        is_busy_ = false;
+        if (!status.ok()) return Failed(status, IsRefusal(status) ? kTryAgain : kLookAgain);
+        Consider();
+      });
+}
+
+void IndexUpkeep::Begin(std::shared_ptr<Engine> engine) {
+  is_busy_ = true;
+  auto begun = std::make_shared<std::unique_ptr<IndexBuild>>();
+  hooks_.in_bulk_pool(
+      [engine = std::move(engine), begun]() -> absl::Status {
+        ASSIGN_OR_RETURN(*begun, engine->indexes()->BeginBuild(*engine));
+        return absl::OkStatus();
+      },
+      [this, begun](const absl::Status& status) mutable { Returned(std::move(*begun), status); });
+}
+
+void IndexUpkeep::Step() {
+  is_busy_ = true;
+  // In the pool it is the job's: EndBuild must find none here.
+  auto build = std::make_shared<std::unique_ptr<IndexBuild>>(std::move(build_));
+  hooks_.in_bulk_pool(
+      [build] {
+        const absl::Status status = (*build)->Step(kStepRecords);
+        // Whatever it holds goes here, not on the strand.
+        if ((*build)->is_done() || (!status.ok() && !IsRefusal(status))) *build = nullptr;
+        return status;
+      },
+      [this, build](const absl::Status& status) {
+        LOG_IF(INFO, *build == nullptr && status.ok()) << hooks_.tag() << " its indexes are built";
+        Returned(std::move(*build), status);
+      });
+}
+
+// From the pool.
+void IndexUpkeep::Returned(std::unique_ptr<IndexBuild> build, const absl::Status& status) {
+  is_busy_ = false;
+  build_ = std::move(build);
+  if (std::exchange(is_ending_, false)) EndBuild();
+  if (build_ == nullptr) slot_ = nullptr;
+  if (!status.ok()) return Failed(status, IsRefusal(status) ? kTryAgain : kLookAgain);
+  Consider();
+}
+
+void IndexUpkeep::Failed(const absl::Status& status, absl::Duration again) {
+  if (is_closed_) return;
+  LOG(WARNING) << hooks_.tag() << " indexes: " << status << ", tried again";
+  ConsiderAfter(again);
+}
+
+void IndexUpkeep::EndBuild() {
+  if (is_busy_) {
+    is_ending_ = true;
+    return;
+  }
+  slot_ = nullptr;
+  if (build_ == nullptr) return;
+  // What it holds is let go of in the pool: there are files to be removed.
+  hooks_.in_bulk_pool(
+      [build = std::shared_ptr<IndexBuild>(std::move(build_))]() mutable {
+        build = nullptr;
+        return absl::OkStatus();
+      },
+      [](const absl::Status&) {});
+}
+
+void IndexUpkeep::Close() {
+  is_closed_ = true;
+  EndBuild();
+}
+
+}  // namespace arion

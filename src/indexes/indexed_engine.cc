@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "indexes/indexed_engine.h"
+
+#include <utility>
+
+#include "base/status.h"
+#include "engine/engine_wrapper.h"
+#include "engine/index_store.h"
+#include "env/file_system.h"
+#include "indexes/index_set.h"
+
+namespace arion {
+namespace {
+
+std::string IndexPathOf(const std::string& data_directory) {
+  return JoinPath(ParentDirectory(data_directory), "index");
+}
+
+class IndexedEngine : public EngineWrapper<Engine> {
+ public:
+  IndexedEngine(std::unique_ptr<Engine> data, std::shared_ptr<IndexSet> indexes)
+      : EngineWrapper(std::move(data)), indexes_(std::move(indexes)) {
+    inner().BeforeFlush([indexes = indexes_] { indexes->Flush(); });
+  }
+  // First the data, which flush the indexes before themselves.
+  ~IndexedEngine() override { DropInner(); }
+
+  absl::Status Apply(Decree decree, int64_t timestamp_us, absl::Span<const WriteOp> ops) override {
+    const AppliedMutation one{.decree = decree, .timestamp_us = timestamp_us, .ops = ops};
+    return ApplyAll({&one, 1});
+  }
+  absl::Status ApplyAll(absl::Span<const AppliedMutation> mutations) override {
+    return indexes_->Around(mutations, /*waits=*/true, [&] { return inner().ApplyAll(mutations); });
+  }
+  absl::Status TryApplyAll(absl::Span<const AppliedMutation> mutations) override {
+    return indexes_->Around(mutations, /*waits=*/false,
+                            [&] { return inner().TryApplyAll(mutations); });
+  }
+  std::shared_ptr<IndexSet> indexes() const override { return indexes_; }
+
+  absl::Status Close() override {
+    RETURN_IF_ERROR(inner().Close());
+    return indexes_->Close();
+  }
+
+ private:
+  const std::shared_ptr<IndexSet> indexes_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Engine>> IndexedEngineFactory::Open(
+    const std::string& data_directory) {
+  ASSIGN_OR_RETURN(std::unique_ptr<Engine> data, inner_.Open(data_directory));
+  auto indexes = std::make_shared<IndexSet>(files_, inner_, IndexPathOf(data_directory));
+  indexes->Load(data->last_applied());
+  return std::make_unique<IndexedEngine>(std::move(data), std::move(indexes));
+}
+
+absl::StatusOr<std::unique_ptr<IndexStore>> IndexedEngineFactory::OpenIndexStore(
+    const std::string& directory) {
+  return inner_.OpenIndexStore(directory);
+}
+
+absl::Status IndexedEngineFactory::InstallCheckpoint(const std::string& checkpoint_directory,
+                                                     Decree decree,
+                                                     const std::string& data_directory) {
+  // Of the former content. What says that they are there goes first, and for good.
+  const std::string index = IndexPathOf(data_directory);
+  RETURN_IF_ERROR(files_.RemoveAll(JoinPath(index, "list")));
+  RETURN_IF_ERROR(files_.RemoveAll(index));
+  return inner_.InstallCheckpoint(checkpoint_directory, decree, data_directory);
+}
+
+}  // namespace arion

@@ -1,0 +1,36 @@
+// IndexedEngineFactory: engines with indexes beside them (index_set.h): <replica>/index beside
+// <replica>/data.
+//
+// Shapes    To all else an engine as the inner factory makes them. A content that is installed has
+//           no indexes: they are built from it.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "engine/engine.h"
+
+namespace arion {
+
+class FileSystem;
+
+// One for a server. `files` and `inner` outlive it.
+class IndexedEngineFactory : public EngineFactory {
+ public:
+  IndexedEngineFactory(FileSystem& files, EngineFactory& inner) : files_(files), inner_(inner) {}
+
+  absl::StatusOr<std::unique_ptr<Engine>> Open(const std::string& data_directory) override;
+  absl::StatusOr<std::unique_ptr<IndexStore>> OpenIndexStore(const std::string& directory) override;
+  absl::Status InstallCheckpoint(const std::string& checkpoint_directory, Decree decree,
+                                 const std::string& data_directory) override;
+  void LimitUnflushed(uint64_t bytes) override { inner_.LimitUnflushed(bytes); }
+  uint64_t unflushed_bytes() const override { return inner_.unflushed_bytes(); }
+  std::string description() const override { return inner_.description(); }
+
+ private:
+  FileSystem& files_;
+  EngineFactory& inner_;
+};
+
+}  // namespace arion

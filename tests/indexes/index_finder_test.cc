@@ -1,0 +1,97 @@
+// Answers of FIND: pages, bounds, refusals, scans. SPDX-License-Identifier: Apache-2.0
+#include "indexes/index_finder.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error_code.h"
+#include "engine/memory_engine.h"
+#include "tests/indexes/indexed_replica.h"
+
+namespace arion {
+namespace {
+
+class IndexFinderTest : public testing::Test {
+ protected:
+  IndexFinderTest() {
+    for (int i = 0; i < 30; ++i)
+      replica_.Put({{"k" + std::to_string(i), R"({"n":)" + std::to_string(i / 10) + "}"}});
+    EXPECT_TRUE(replica_.Define({{"by_n", "$.n"}}).ok());
+  }
+  FindResponse Page(const FindRequest& request) {
+    auto page = replica_.FindPage(request);
+    EXPECT_TRUE(page.ok()) << page.status();
+    return page.value_or(FindResponse{.error = -1});
+  }
+  static StorageError ErrorOf(const FindResponse& page) {
+    return static_cast<StorageError>(page.error);
+  }
+
+  TestEnvironment environment_;
+  MemoryEngineFactory plain_{environment_};
+  IndexedReplica replica_{environment_, plain_};
+};
+
+TEST_F(IndexFinderTest, PagesGoOnWhereTheLastOneEnded) {
+  replica_.BuildAll();
+  for (const bool descending : {false, true}) {
+    for (const int limit : {1, 7, 30, 1000}) {
+      const FindRequest request{.index = "by_n",
+                                .lower = FieldValue::Of(int64_t{1}),
+                                .descending = descending,
+                                .limit = limit,
+                                .with_value = true};
+      const auto found = replica_.Find(request);
+      ASSERT_TRUE(found.ok());
+      EXPECT_EQ(*found, replica_.Wanted(request, "$.n"));
+      EXPECT_EQ(found->size(), 20u);
+    }
+  }
+}
+
+TEST_F(IndexFinderTest, WhatIsNotBuiltIsRefusedOrScanned) {
+  FindRequest request{.index = "by_n", .limit = 4};
+  EXPECT_EQ(ErrorOf(Page(request)), StorageError::kTryAgain);
+  request.may_scan = true;
+  for (const bool descending : {false, true}) {
+    request.descending = descending;
+    const auto found = replica_.Find(request);
+    ASSERT_TRUE(found.ok()) << found.status();
+    EXPECT_EQ(*found, replica_.Wanted(request, "$.n"));
+  }
+  request.limit = 0;
+  EXPECT_EQ(ErrorOf(Page(request)), StorageError::kOk) << "it only tells how far it is";
+}
+
+TEST_F(IndexFinderTest, RefusalsSayWhatIsWrong) {
+  replica_.BuildAll();
+  EXPECT_EQ(ErrorOf(Page({.index = "other"})), StorageError::kNotFound);
+  EXPECT_EQ(ErrorOf(Page({.index = "by_n", .limit = -1})), StorageError::kInvalidArgument);
+  EXPECT_EQ(ErrorOf(Page({.index = "by_n", .limit = IndexFinder::kRowsMax + 1})),
+            StorageError::kInvalidArgument);
+  EXPECT_EQ(ErrorOf(Page({.index = "by_n", .lower = FieldValue{.kind = 9}})),
+            StorageError::kInvalidArgument);
+  EXPECT_EQ(
+      ErrorOf(Page({.index = "by_n", .lower = FieldValue::Of(int64_t{1}), .prefix = Blob("a")})),
+      StorageError::kInvalidArgument);
+}
+
+TEST_F(IndexFinderTest, EntriesOfRecordsThatChangedEndAnAnswerToo) {
+  replica_.BuildAll();
+  // 6,000 entries, and one record.
+  for (int64_t i = 0; i < IndexFinder::kEntriesMax + 1000; ++i)
+    replica_.Put({{"changing", R"({"n":)" + std::to_string(100 + i) + "}"}});
+  const FindRequest request{.index = "by_n", .lower = FieldValue::Of(int64_t{100}), .limit = 5};
+  const FindResponse first = Page(request);
+  EXPECT_TRUE(first.rows.empty());
+  EXPECT_TRUE(first.next.has_value()) << "there is a way forward";
+  EXPECT_EQ(replica_.Find(request)->size(), 1u);
+}
+
+TEST_F(IndexFinderTest, AnyPositionToGoOnFrom) {
+  replica_.BuildAll();
+  for (const char* after : {"", "\x30", "\xff\xff", "nonsense"})
+    EXPECT_EQ(ErrorOf(Page({.index = "by_n", .after = Blob(after)})), StorageError::kOk);
+}
+
+}  // namespace
+}  // namespace arion

@@ -1,0 +1,197 @@
+// When a replica's indexes are defined and built. SPDX-License-Identifier: Apache-2.0
+#include "indexes/index_upkeep.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+
+#include "engine/memory_engine.h"
+#include "indexes/index_book.h"
+#include "tests/indexes/indexed_replica.h"
+
+namespace arion {
+namespace {
+
+using Texts = std::vector<std::pair<std::string, std::string>>;
+
+// The pool and the timers are queues that the test works off.
+class IndexUpkeepTest : public testing::Test {
+ protected:
+  IndexUpkeepTest() { Open(); }
+  ~IndexUpkeepTest() override {
+    upkeep_.Close();
+    RunPool();
+  }
+
+  void Open() {
+    auto engine = factory_.Open(environment_.root() + "/1.0.pegasus/data");
+    ASSERT_TRUE(engine.ok());
+    engine_ = *std::move(engine);
+  }
+  IndexUpkeep::Hooks Hooks() {
+    return {.in_bulk_pool =
+                [this](auto work, auto then) {
+                  pool_.push_back({std::move(work), std::move(then)});
+                },
+            .after = [this](absl::Duration, auto task) { timers_.push_back(std::move(task)); },
+            .wanted = [this]() -> const std::vector<NamedIndex>& { return wanted_; },
+            .is_told = [this] { return is_told_; },
+            .note =
+                [this](const auto& indexes) {
+                  book_.Note({1, 0}, "temp", indexes);
+                },
+            .is_quiet_awaited = [this] { return is_quiet_awaited_; },
+            .is_member = [this] { return is_member_; },
+            .tag = [] { return std::string("[1.0]"); }};
+  }
+  void Want(const Texts& texts) {
+    wanted_ = IndexedReplica::Named(texts);
+    upkeep_.Consider();
+  }
+  // One job; false: none waits.
+  bool RunJob() {
+    if (pool_.empty()) return false;
+    Job job = std::move(pool_.front());
+    pool_.pop_front();
+    const absl::Status status = job.work();
+    job.work = nullptr;
+    job.then(status);
+    return true;
+  }
+  void RunPool() {
+    while (RunJob()) {
+    }
+  }
+  void RunTimers() {
+    auto due = std::move(timers_);
+    timers_.clear();
+    for (auto& task : due) task();
+  }
+  void Put(int records) {
+    for (int i = 0; i < records; ++i) {
+      const std::string key = JoinRawKey("k" + std::to_string(i), "");
+      const std::vector<WriteOp> ops = {{.key = key, .value = R"({"n":1})"}};
+      ASSERT_TRUE(engine_->Apply(engine_->last_applied() + 1, 1, ops).ok());
+    }
+  }
+  bool IsWhole(const std::string& name) {
+    const auto reading = engine_->indexes()->Read(name);
+    return reading && reading->progress.is_whole;
+  }
+
+  struct Job {
+    absl::AnyInvocable<absl::Status()> work;
+    absl::AnyInvocable<void(absl::Status)> then;
+  };
+  TestEnvironment environment_;
+  MemoryEngineFactory plain_{environment_};
+  IndexedEngineFactory factory_{environment_.files(), plain_};
+  IndexBook book_;
+  std::deque<Job> pool_;
+  std::vector<absl::AnyInvocable<void()>> timers_;
+  std::vector<NamedIndex> wanted_;
+  bool is_told_ = true;
+  bool is_quiet_awaited_ = false;
+  bool is_member_ = true;
+  std::shared_ptr<Engine> engine_;
+  std::shared_ptr<BuilderSlots> slots_ = std::make_shared<BuilderSlots>(1);
+  IndexUpkeep upkeep_{slots_, engine_, Hooks()};
+};
+
+TEST_F(IndexUpkeepTest, WithoutIndexesNothingIsDone) {
+  upkeep_.Consider();
+  EXPECT_FALSE(RunJob());
+  EXPECT_TRUE(timers_.empty());
+}
+
+TEST_F(IndexUpkeepTest, WhatIsWantedIsDefinedAndBuiltStepByStep) {
+  Put(static_cast<int>(IndexUpkeep::kStepRecords) + 5);
+  Want({{"by_n", "$.n"}});
+  EXPECT_TRUE(RunJob()) << "it is defined";
+  EXPECT_TRUE(RunJob()) << "a build begins";
+  EXPECT_TRUE(RunJob());
+  EXPECT_FALSE(IsWhole("by_n"));
+  RunPool();
+  EXPECT_TRUE(IsWhole("by_n"));
+  ASSERT_EQ(book_.Rows().size(), 1u) << "displays see it";
+  EXPECT_EQ(book_.Rows()[0].whole, 1);
+  EXPECT_EQ(book_.Rows()[0].mean_percent, 100);
+  EXPECT_NE(slots_->TryTake(), nullptr) << "its slot is given back";
+  Want({});
+  RunPool();
+  EXPECT_FALSE(engine_->indexes()->Read("by_n").has_value());
+}
+
+TEST_F(IndexUpkeepTest, ARestartKeepsWhatIsBuiltUntilItIsToldWhatIsWanted) {
+  Put(5);
+  Want({{"by_n", "$.n"}});
+  RunPool();
+  is_told_ = false;
+  Want({});
+  RunPool();
+  EXPECT_TRUE(IsWhole("by_n")) << "the directory remembers the table as it was created";
+  is_told_ = true;
+  Want({{"by_n", "$.n"}});
+  EXPECT_FALSE(RunJob()) << "it is whole";
+  Want({});
+  RunPool();
+  EXPECT_FALSE(engine_->indexes()->Read("by_n").has_value());
+}
+
+TEST_F(IndexUpkeepTest, AChangeEndsABuildAndBeginsOneOfAll) {
+  Put(static_cast<int>(IndexUpkeep::kStepRecords) + 5);
+  Want({{"by_n", "$.n"}});
+  RunJob(), RunJob(), RunJob();
+  Want({{"by_n", "$.n"}, {"first", "bytes(0,1)"}});
+  RunPool();
+  EXPECT_TRUE(IsWhole("by_n") && IsWhole("first"));
+}
+
+TEST_F(IndexUpkeepTest, ALearnersAreNotBuiltAndOthersWaitForTheirTurn) {
+  is_member_ = false;
+  Want({{"by_n", "$.n"}});
+  RunPool();
+  EXPECT_FALSE(IsWhole("by_n"));
+  is_member_ = true;
+  auto taken = slots_->TryTake();
+  RunTimers();
+  RunPool();
+  EXPECT_FALSE(IsWhole("by_n"));
+  taken = nullptr;
+  RunTimers();
+  RunPool();
+  EXPECT_TRUE(IsWhole("by_n"));
+}
+
+TEST_F(IndexUpkeepTest, APausedOneIsBuiltWhenItGoesOn) {
+  Put(1);
+  Want({{"by_n", "$.n;paused"}});
+  RunPool();
+  EXPECT_FALSE(IsWhole("by_n"));
+  Want({{"by_n", "$.n"}});
+  RunPool();
+  EXPECT_TRUE(IsWhole("by_n"));
+}
+
+TEST_F(IndexUpkeepTest, ABuildInThePoolEndsBeforeTheEngineGoes) {
+  Put(static_cast<int>(IndexUpkeep::kStepRecords) + 5);
+  Want({{"by_n", "$.n"}});
+  RunJob(), RunJob();
+  is_quiet_awaited_ = true;
+  upkeep_.EndBuild();  // a step is in the pool
+  RunPool();
+  EXPECT_FALSE(IsWhole("by_n"));
+  ASSERT_TRUE(engine_->Close().ok());
+  engine_ = nullptr;
+  upkeep_.Consider();
+  RunTimers();
+  EXPECT_FALSE(RunJob()) << "no engine, no work";
+  Open();
+  is_quiet_awaited_ = false;
+  upkeep_.Consider();
+  RunPool();
+  EXPECT_TRUE(IsWhole("by_n"));
+}
+
+}  // namespace
+}  // namespace arion
