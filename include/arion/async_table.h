@@ -110,6 +110,17 @@ class AsyncTable {
                      Callback<absl::StatusOr<int64_t>> done) = 0;
   virtual void CountTable(const TableScanOptions& options,
                           Callback<absl::StatusOr<int64_t>> done) = 0;
+
+  // By an index of the table, in all partitions at a time. An implementation of a test's need not
+  // have them.
+  virtual void Find(std::string_view /*index*/, const FindOptions& /*options*/,
+                    Callback<absl::StatusOr<FindResult>> done) {
+    done(absl::UnimplementedError("this table has no indexes"));
+  }
+  virtual void DescribeIndex(std::string_view /*index*/, const ReadOptions& /*options*/,
+                             Callback<absl::StatusOr<IndexOverview>> done) {
+    done(absl::UnimplementedError("this table has no indexes"));
+  }
 };
 
 }  // namespace client_v1

@@ -22,6 +22,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace arion {
@@ -184,6 +185,72 @@ struct TableScanOptions {
   // partitions leave some parts empty.
   int32_t part = 0;
   int32_t parts = 1;
+};
+
+// ---- indexes ----
+
+// What an index holds of a value. In the order of an index: false, true, numbers (whole ones and
+// fractions together), strings (any bytes, unsigned).
+using IndexedValue = std::variant<bool, int64_t, double, std::string>;
+
+// Options of Find: which records, by the field that the index is on, and how many of them.
+//
+//   table->Find("city", FindOptions::Equal("Berlin"));
+//   table->Find("age", {.lower = 18, .limit = 1000});
+struct FindOptions {
+  // Bounds of the field. One alone: to the end of its kind, so {.lower = 18} finds numbers only.
+  // None, and no prefix: the whole index.
+  std::optional<IndexedValue> lower = {};
+  std::optional<IndexedValue> upper = {};
+  Bound lower_bound = Bound::kInclusive;
+  Bound upper_bound = Bound::kInclusive;
+  // Strings that begin so. Not together with bounds.
+  std::optional<std::string_view> prefix = {};
+  enum class Order { kAscending, kDescending };
+  // By field; records of one field by their keys.
+  Order order = Order::kAscending;
+  // At most this many rows, at least 1.
+  int32_t limit = 100;
+  Values values = Values::kOmit;
+  // FindResult::next of the same question: goes on there. Empty: from the beginning.
+  std::string_view after = {};
+  // What to do where the index is not built yet: say how far it is, or read all records, which
+  // takes as long as a scan.
+  enum class WhileBuilding { kRefuse, kScan };
+  WhileBuilding while_building = WhileBuilding::kRefuse;
+  std::optional<absl::Duration> timeout = {};
+
+  static FindOptions Equal(const IndexedValue& value) { return {.lower = value, .upper = value}; }
+};
+
+// A record that an index names.
+struct IndexedRow {
+  std::string hash_key;
+  std::string sort_key;
+  IndexedValue field;
+  // Empty where the options say Values::kOmit.
+  std::string value;
+};
+
+struct FindResult {
+  std::vector<IndexedRow> rows;
+  // For FindOptions::after. Opaque bytes, good for as long as the index is the same. Empty: there
+  // are no more rows.
+  std::string next;
+};
+
+// What an index of a table is at.
+struct IndexOverview {
+  int32_t partitions = 0;
+  // Partitions whose server has not heard of the index yet. They count as 0 %.
+  int32_t unaware = 0;
+  // Of the building, over all partitions. 100: it is whole.
+  int32_t lowest_percent = 0;
+  double mean_percent = 0;
+  // Entries, about.
+  int64_t entries = 0;
+  // Records that are not in it: no JSON, or without the field.
+  int64_t left_out = 0;
 };
 
 // ---- conditional writes ----

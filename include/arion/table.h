@@ -107,6 +107,16 @@ class Table {
   absl::StatusOr<int64_t> Count(std::string_view hash_key, const ScanOptions& options = {});
   absl::StatusOr<int64_t> CountTable(const TableScanOptions& options = {});
 
+  // ---- indexes ----
+  // Records by an index of the table (`create_index` of the shell makes one), in its order. What
+  // was acknowledged before the call is seen, and each row was true when its server read it.
+  // NotFound: no such index. Unavailable: it is being built, with the percentage in the text.
+  // InvalidArgument: the bounds or `after` do not fit. Unimplemented: a server of an older version.
+  absl::StatusOr<FindResult> Find(std::string_view index, const FindOptions& options = {});
+  // How far it is built, and how large it is. `backup_after` has no meaning here.
+  absl::StatusOr<IndexOverview> DescribeIndex(std::string_view index,
+                                              const ReadOptions& options = {});
+
  private:
   const std::shared_ptr<AsyncTable> async_;
 };

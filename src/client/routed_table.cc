@@ -7,6 +7,7 @@
 #include "client/batches.h"
 #include "client/client_core.h"
 #include "client/client_runtime.h"
+#include "client/index_find.h"
 #include "client/table_admin.h"
 #include "client/table_scan.h"
 #include "client/user_requests.h"
@@ -326,6 +327,27 @@ void RoutedTable::Count(std::string_view hash_key, const ScanOptions& options,
 void RoutedTable::CountTable(const TableScanOptions& options,
                              Callback<absl::StatusOr<int64_t>> done) {
   CountPlanned(*runtime_, name_, PlanOf(options), std::move(done));
+}
+
+void RoutedTable::Find(std::string_view index, const FindOptions& options,
+                       Callback<absl::StatusOr<FindResult>> done) {
+  runtime_->NearestCore().Run([&table = name_, request = AskToFind(index, options),
+                               ask = AskOptions{.timeout = options.timeout},
+                               done = Once<absl::StatusOr<FindResult>>(std::move(done))](
+                                  ClusterClient& client, TableAdmin&) mutable {
+    if (!request.ok()) return RefuseLater(client, request.status(), std::move(done));
+    FindByIndex(client, table, *std::move(request), ask, std::move(done));
+  });
+}
+
+void RoutedTable::DescribeIndex(std::string_view index, const ReadOptions& options,
+                                Callback<absl::StatusOr<IndexOverview>> done) {
+  runtime_->NearestCore().Run([&table = name_, index = std::string(index),
+                               ask = AskOptions{.timeout = options.timeout},
+                               done = Once<absl::StatusOr<IndexOverview>>(std::move(done))](
+                                  ClusterClient& client, TableAdmin&) mutable {
+    arion::DescribeIndex(client, table, std::move(index), ask, std::move(done));
+  });
 }
 
 }  // namespace arion

@@ -72,6 +72,11 @@ class RoutedTable : public AsyncTable {
   void Count(std::string_view hash_key, const ScanOptions& options,
              Callback<absl::StatusOr<int64_t>> done) override;
   void CountTable(const TableScanOptions& options, Callback<absl::StatusOr<int64_t>> done) override;
+  // Both run on one core, which asks the partitions (client/index_find.h).
+  void Find(std::string_view index, const FindOptions& options,
+            Callback<absl::StatusOr<FindResult>> done) override;
+  void DescribeIndex(std::string_view index, const ReadOptions& options,
+                     Callback<absl::StatusOr<IndexOverview>> done) override;
 
  private:
   // Seconds since 2016, as expiry times count.

@@ -177,5 +177,16 @@ absl::StatusOr<int64_t> Table::CountTable(const TableScanOptions& options) {
       [&](auto done) { async_->CountTable(options, std::move(done)); });
 }
 
+absl::StatusOr<FindResult> Table::Find(std::string_view index, const FindOptions& options) {
+  return Await<absl::StatusOr<FindResult>>(
+      [&](auto done) { async_->Find(index, options, std::move(done)); });
+}
+
+absl::StatusOr<IndexOverview> Table::DescribeIndex(std::string_view index,
+                                                   const ReadOptions& options) {
+  return Await<absl::StatusOr<IndexOverview>>(
+      [&](auto done) { async_->DescribeIndex(index, options, std::move(done)); });
+}
+
 }  // namespace client_v1
 }  // namespace arion

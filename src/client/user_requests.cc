@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/user_requests.h"
 
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -8,6 +9,7 @@
 #include "base/status.h"
 #include "client/question.h"
 #include "env/clock.h"
+#include "messages/index_definition.h"
 
 namespace arion {
 namespace {
@@ -84,6 +86,29 @@ void Narrow(std::string_view raw_prefix, GetScannerRequest& request) {
   if (end < request.stop_key.bytes) {
     request.stop_key = end;
     request.stop_inclusive = false;
+  }
+}
+
+absl::StatusOr<std::optional<FieldValue>> BoundOf(const std::optional<IndexedValue>& bound) {
+  if (!bound.has_value()) return std::nullopt;
+  const auto* fraction = std::get_if<double>(&*bound);
+  if (fraction != nullptr && std::isnan(*fraction))
+    return absl::InvalidArgumentError("a bound is not a number (NaN), which no record is");
+  return std::visit([](const auto& value) { return FieldValue::Of(value); }, *bound);
+}
+
+absl::StatusOr<IndexedValue> ValueOf(FieldValue field) {
+  switch (field.kind) {
+    case FieldValue::kBool:
+      return IndexedValue(field.integer != 0);
+    case FieldValue::kInteger:
+      return IndexedValue(field.integer);
+    case FieldValue::kDouble:
+      return IndexedValue(field.number());
+    case FieldValue::kString:
+      return IndexedValue(std::move(field.string.bytes));
+    default:
+      return absl::InternalError(absl::StrCat("an answer has a field of kind ", field.kind));
   }
 }
 
@@ -239,6 +264,28 @@ absl::StatusOr<GetScannerRequest> AskToScanTable(const TableScanOptions& options
   return request;
 }
 
+absl::StatusOr<FindRequest> AskToFind(std::string_view index, const FindOptions& options) {
+  if (!IsIndexName(index))
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the name of an index has 1 to ", kIndexNameBytesMax, " letters, digits, _ and -"));
+  if (options.limit < 1)
+    return absl::InvalidArgumentError(absl::StrCat("limit is ", options.limit, "; at least 1"));
+  if (options.prefix.has_value() && (options.lower.has_value() || options.upper.has_value()))
+    return absl::InvalidArgumentError("a prefix and a bound are given; one of them");
+  FindRequest request{.index = std::string(index),
+                      .lower_inclusive = options.lower_bound == Bound::kInclusive,
+                      .upper_inclusive = options.upper_bound == Bound::kInclusive,
+                      .descending = options.order == FindOptions::Order::kDescending,
+                      .limit = options.limit,
+                      .with_value = options.values == Values::kReturn,
+                      .may_scan = options.while_building == FindOptions::WhileBuilding::kScan};
+  ASSIGN_OR_RETURN(request.lower, BoundOf(options.lower));
+  ASSIGN_OR_RETURN(request.upper, BoundOf(options.upper));
+  if (options.prefix.has_value()) request.prefix = Blob(*options.prefix);
+  if (!options.after.empty()) request.after = Blob(options.after);
+  return request;
+}
+
 absl::StatusOr<std::vector<Row>> RowsOf(std::vector<KeyValue> records) {
   std::vector<Row> rows;
   rows.reserve(records.size());
@@ -275,6 +322,15 @@ CheckOutcome OutcomeOf(CheckResponse answer) {
   if (answer.check_value_returned && answer.check_value_exist)
     outcome.value = std::move(answer.check_value.bytes);
   return outcome;
+}
+
+absl::StatusOr<IndexedRow> RowOf(FoundRow found) {
+  const std::optional<KeyParts> key = SplitRawKey(found.key);
+  if (!key.has_value()) return absl::InternalError("an answer holds a key that is none");
+  IndexedRow row{.hash_key = std::string(key->hash_key), .sort_key = std::string(key->sort_key)};
+  ASSIGN_OR_RETURN(row.field, ValueOf(std::move(found.field)));
+  if (found.value.has_value()) row.value = std::move(found.value->bytes);
+  return row;
 }
 
 }  // namespace arion

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "messages/client_messages.h"
+#include "messages/index_messages.h"
 
 namespace arion {
 
@@ -51,11 +52,16 @@ absl::StatusOr<Question> AskToCheckAndMutate(const CheckedMutations& mutations, 
 absl::StatusOr<GetScannerRequest> AskToScan(std::string_view hash_key, const ScanOptions& options);
 absl::StatusOr<GetScannerRequest> AskToScanTable(const TableScanOptions& options);
 
+// By an index. NaN is no bound.
+absl::StatusOr<FindRequest> AskToFind(std::string_view index, const FindOptions& options);
+
 // Records of a scan as rows. Internal: a record's key is not a raw key.
 absl::StatusOr<std::vector<Row>> RowsOf(std::vector<KeyValue> records);
 // Answers as users see them. The protocol's error codes become MultiGetResult::is_complete and
 // CheckOutcome::is_passed.
 MultiGetResult ResultOf(std::string_view hash_key, MultiGetResponse answer);
 CheckOutcome OutcomeOf(CheckResponse answer);
+// Internal: no raw key, or a field of a kind that is not known here.
+absl::StatusOr<IndexedRow> RowOf(FoundRow found);
 
 }  // namespace arion
