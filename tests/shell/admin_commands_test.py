@@ -54,6 +54,35 @@ class AdminCommandsTest(harness.ClusterTest):
         self.shell("use t", "set k s v")
         self.assertNotIn(self.shell("use t", "ttl k s")[-1].get("ttl_seconds"), range(0, 1000))
 
+    def test_indexes_are_environments_and_bounded(self):
+        def envs():
+            return {row["key"]: (row["value"], row["acts"]) for row in self.shell("use t", "get_app_envs")[-1]["app_envs"]}
+        self.assertEqual(self.one("create_index t city on $.city, head on bytes(0, 8)")["created"], ["city", "head"])
+        self.assertEqual(envs(), {"index.city": ("$.city", "yes"), "index.head": ("bytes(0,8)", "yes")})
+        self.one("create_index t city on $.town", exit_code=1)
+        self.one("pause_index t city")
+        self.one("rebuild_index t city")
+        self.assertEqual(self.one("create_index t city on $.city")["existed"], ["city"])
+        with tempfile.TemporaryDirectory() as home:
+            saved = os.path.join(home, "tables")
+            self.shell(f"save_tables -o {saved}", "drop_index t city", "drop_index t head")
+            self.assertEqual(envs(), {})
+            self.shell(f"restore_tables {saved} -y")
+        self.assertEqual(envs(), {"index.city": ("$.city;generation=1;paused", "yes"), "index.head": ("bytes(0,8)", "yes")})
+        # As an older tool says it; what is no definition is refused.
+        self.shell("use t", "del_app_envs index.head index.city", "set_app_envs index.all value")
+        self.shell("use t", "set_app_envs index.all everything", exit_code=1)
+        begun = time.monotonic()
+        many = ", ".join(f"i{i} on $.f{i}" for i in range(10000))
+        done = subprocess.run([os.path.join(harness.BUILD, "arion_shell"), "--meta", self.cluster.meta.address],
+                              input=f"create_index t {many}\n", capture_output=True, text=True,
+                              timeout=60 * harness.PATIENCE)
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn("the table would have 10001 indexes; at most 64", done.stderr)
+        self.assertLess(time.monotonic() - begun, 10 * harness.PATIENCE)
+        self.assertEqual(list(envs()), ["index.all"])
+        self.shell("use t", "clear_app_envs -a")
+
     def test_a_table_is_renamed_dropped_and_recalled_with_its_records(self):
         self.shell("use t", "set kept s v")
         self.shell("rename t u", "drop u --dry-run")

@@ -17,39 +17,11 @@
 #include <utility>
 
 #include "base/status.h"
-#include "posix/posix_environment.h"
-#include "rpc/asio_transport.h"
 #include "rpc/thrift_codec.h"
+#include "tests/shell/scripted_meta.h"
 
 namespace arion::shell {
 namespace {
-
-// A meta server that answers by functions; what it has none for, it does not know.
-class ScriptedMeta {
- public:
-  using Answer = std::function<std::string(const std::string& body)>;
-
-  explicit ScriptedMeta(std::map<std::string, Answer> answers) : answers_(std::move(answers)) {
-    transport_.SetHandler([this](InboundRequest request) {
-      const auto found = answers_.find(std::string(request.header.name));
-      if (found == answers_.end()) return request.responder.Reply(ErrorCode::kHandlerNotFound, "");
-      request.responder.Reply(ErrorCode::kOk, found->second(std::string(request.body)));
-    });
-    const absl::Status status = transport_.Listen();
-    EXPECT_TRUE(status.ok()) << status;
-  }
-  ~ScriptedMeta() {
-    transport_.Stop();
-    environment_.StopLoops();
-  }
-  Endpoint address() const { return transport_.local(); }
-
- private:
-  const std::map<std::string, Answer> answers_;
-  PosixEnvironment environment_{PosixEnvironmentOptions{.event_loop_threads = 1}};
-  AsioTransport transport_{&environment_.loops(),
-                           AsioTransportOptions{.listen = Endpoint{.ip = 0x7f000001, .port = 0}}};
-};
 
 // A replica server's pages: what `answer` says to a request for one. One after the other.
 class ScriptedPages {
@@ -87,15 +59,6 @@ class ScriptedPages {
   Endpoint address_;
   std::thread thread_;
 };
-
-// The exit code, and what it printed as JSON.
-std::pair<ExitCode, std::string> Say(const ScriptedMeta& meta, const std::string& commands) {
-  Cluster cluster({meta.address()});
-  Session session(&cluster, OutputForm::kJson, [](const std::string&) { return false; });
-  testing::internal::CaptureStdout();
-  const ExitCode code = session.Run(commands);
-  return {code, testing::internal::GetCapturedStdout()};
-}
 
 TEST(SessionTest, ADeadPartitionThatIsRefusedDoesNotKeepOthersFromService) {
   DddDiagnoseResponse dead;

@@ -56,6 +56,8 @@ SCHEMA = {
                                                                             "value": str}},
     "get_atomic_idempotent temp": {"name": str, "atomic_idempotent": str},
     "app temp -d": {"partitions": {"primary": str, "secondaries": list, "ballot": int}},
+    "indexes temp": {"table": str, "indexes": {"name": str, "definition": str, "state": str, "percent": int,
+                                               "mean_percent": float, "entries": int, "left_out": int}},
     "get_meta_level": {"level": str},
     "get_replica_count temp": {"max_replica_count": int},
     "status": {"state": str, "servers_alive": int, "servers": int, "partitions_healthy": int, "partitions": int,

@@ -15,6 +15,7 @@
 #include "base/program_output.h"
 #include "base/status.h"
 #include "messages/table_environments.h"
+#include "tools/shell/commands/index_commands.h"
 #include "tools/shell/older_names.h"
 #include "tools/shell/progress.h"
 #include "tools/shell/remote_server.h"
@@ -25,11 +26,12 @@ namespace {
 std::vector<Command> AllCommands() {
   std::vector<Command> all;
   for (auto commands :
-       {ClusterCommands,     NodeCommands,      JoinCommands,        TableCommands,
-        EnvironmentCommands, PlanCommands,      RecoveryCommands,    RecordCommands,
-        ServerPageCommands,  LoadCommands,      StatusCommands,      DrainCommands,
-        RestartCommands,     ServerCommands,    CompactionCommands,  VerificationCommands,
-        StatisticsCommands,  TableCopyCommands, StoredBytesCommands, SessionCommands}) {
+       {ClusterCommands,      NodeCommands,       JoinCommands,      TableCommands,
+        EnvironmentCommands,  IndexCommands,      PlanCommands,      RecoveryCommands,
+        RecordCommands,       ServerPageCommands, LoadCommands,      StatusCommands,
+        DrainCommands,        RestartCommands,    ServerCommands,    CompactionCommands,
+        VerificationCommands, StatisticsCommands, TableCopyCommands, StoredBytesCommands,
+        SessionCommands}) {
     for (Command& command : commands()) all.push_back(std::move(command));
   }
   return all;
@@ -70,6 +72,8 @@ const ShowingCommand* FindShowing(std::string_view command) {
                                                 {"rdb_key_hex2str"},
                                                 {"rdb_value_hex2str"},
                                                 {"get_app_envs"},
+                                                {"indexes"},
+                                                {"find"},
                                                 {"get_replica_count"},
                                                 {"get_meta_level"},
                                                 {"count_data"},
@@ -375,6 +379,10 @@ std::vector<std::string> Session::CompletionsOf(Command::Completes completes, co
       break;
     case Command::Completes::kRemoteCommands:
       found = RemoteCommandNames(*cluster_);
+      break;
+    case Command::Completes::kIndexes:
+      if (before.size() == 1) return CompletionsOf(Command::Completes::kTables, before);
+      if (before.size() == 2) found = IndexNames(*cluster_, before.back());
       break;
     case Command::Completes::kNothing:
       break;

@@ -55,7 +55,9 @@ struct Command {
     kEnvironments,
     kLevels,
     kSettings,
-    kRemoteCommands
+    kRemoteCommands,
+    // A table, and behind it an index of that table.
+    kIndexes
   } completes;
   // InvalidArgument: wrong usage.
   std::function<absl::StatusOr<Outcome>(Session& session, const Words& arguments)> run;
@@ -144,6 +146,7 @@ std::vector<Command> NodeCommands();
 std::vector<Command> JoinCommands();
 std::vector<Command> TableCommands();
 std::vector<Command> EnvironmentCommands();
+std::vector<Command> IndexCommands();
 std::vector<Command> PlanCommands();
 std::vector<Command> RecoveryCommands();
 std::vector<Command> RecordCommands();
