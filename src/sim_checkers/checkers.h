@@ -15,6 +15,10 @@
 //     checkers/C7  ballots of a partition only rise, by one, and are durable before they are used
 //   CheckLinearizable, and of the whole data API data_checker.h
 //     checkers/C4  an acknowledged write is never lost, a refused one never seen
+//     checkers/C9  of each hash key a FIND answers exactly those rows within its bounds and its page
+//         that were there at one moment between question and answer
+//   JudgeRows (find_model.h)
+//     checkers/C10  a FIND's rows are in order, each once, each with its own field
 //   CheckCounters
 //     checkers/C8  an acknowledged increment counts once, an undecided one at most once
 // SPDX-License-Identifier: Apache-2.0

@@ -62,6 +62,8 @@ constexpr NamedProbe kProbeNames[] = {
     {Probe::kStartFailed, "start-failed"},
     {Probe::kDifferingFound, "differing-found"},
     {Probe::kStoredByReserve, "stored-by-reserve"},
+    {Probe::kFoundByIndex, "found-by-index"},
+    {Probe::kIndexIsBeingBuilt, "index-is-being-built"},
 };
 static_assert(std::size(kProbeNames) == kProbeCount);
 

@@ -87,8 +87,11 @@ enum class Probe : uint8_t {
   kDifferingFound,
   // A configuration was stored on a full disk, from the reserve.
   kStoredByReserve,
+  // A FIND was answered by an index; it was refused since that is being built.
+  kFoundByIndex,
+  kIndexIsBeingBuilt,
 };
-constexpr int kProbeCount = static_cast<int>(Probe::kStoredByReserve) + 1;
+constexpr int kProbeCount = static_cast<int>(Probe::kIndexIsBeingBuilt) + 1;
 const char* ProbeName(Probe probe);
 using ProbeCounts = std::array<int64_t, kProbeCount>;
 

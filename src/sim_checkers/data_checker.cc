@@ -188,7 +188,10 @@ int64_t WholeSeconds(Instant instant) { return instant.nanos() / 1000000000; }
 
 std::string Describe(const std::string& key, const std::string& what, const Search& search,
                      const std::vector<Step>& steps) {
-  std::string text = absl::StrCat("checkers/C4: key ", key, " ", what);
+  const bool is_find =
+      search.stuck() != nullptr && search.stuck()->kind == DataOperation::Kind::kFind;
+  std::string text =
+      absl::StrCat(is_find ? "checkers/C9" : "checkers/C4", ": key ", key, " ", what);
   if (search.stuck() != nullptr) absl::StrAppend(&text, ": ", search.stuck()->ToString());
   absl::StrAppend(&text, "; its history:");
   for (const Step& step : steps) absl::StrAppend(&text, "\n    ", step.operation->ToString());

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "sim_checkers/find_model.h"
+
 namespace arion::sim {
 
 const char* KindName(DataOperation::Kind kind) {
@@ -37,6 +39,8 @@ const char* KindName(DataOperation::Kind kind) {
       return "SORTKEY_COUNT";
     case Kind::kTtl:
       return "TTL";
+    case Kind::kFind:
+      return "FIND";
   }
   return "?";
 }
@@ -62,6 +66,7 @@ std::string DataOperation::ToString() const {
   }
   for (const std::string& one : sort_keys) absl::StrAppend(&text, " ", one);
   if (rows_max > 0) absl::StrAppend(&text, " max ", rows_max);
+  if (find != nullptr) absl::StrAppend(&text, " ", DescribePage(*find));
   if (outcome != Outcome::kAnswered) return text;
   absl::StrAppend(&text, " ->");
   if (verdict != Verdict::kWritten)
@@ -76,7 +81,7 @@ std::string DataOperation::ToString() const {
 
 int64_t DataHistory::CountAnswered() const {
   return std::count_if(operations_.begin(), operations_.end(), [](const DataOperation& o) {
-    return o.outcome == DataOperation::Outcome::kAnswered;
+    return o.outcome == DataOperation::Outcome::kAnswered && o.kind != DataOperation::Kind::kFind;
   });
 }
 

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -18,6 +19,8 @@
 #include "messages/client_messages.h"
 
 namespace arion::sim {
+
+struct FindPage;
 
 // One operation. Fields that its kind has no use for stay as they are.
 struct DataOperation {
@@ -35,8 +38,9 @@ struct DataOperation {
     kScan,
     kSortKeyCount,
     kTtl,
+    kFind,
   };
-  static constexpr int kKinds = static_cast<int>(Kind::kTtl) + 1;
+  static constexpr int kKinds = static_cast<int>(Kind::kFind) + 1;
   enum class Outcome : uint8_t { kAnswered, kRefused, kUndecided };
   struct Write {
     std::string sort_key;
@@ -68,6 +72,8 @@ struct DataOperation {
   std::vector<std::string> sort_keys;
   // Of a MULTI_GET without sort keys; 0: no limit.
   int32_t rows_max = 0;
+  // FIND, of which this tells what it says of one hash key; shared by all of them.
+  std::shared_ptr<const FindPage> find;
 
   // Answered.
   Verdict verdict = Verdict::kWritten;
@@ -77,6 +83,7 @@ struct DataOperation {
   std::optional<std::string> value;
   // INCR, SORTKEY_COUNT; TTL: -1 never expires.
   int64_t number = 0;
+  // Of a FIND that asked for no values: positions.
   std::vector<std::pair<std::string, std::string>> rows;
   // MULTI_GET: there may be more.
   bool is_incomplete = false;
@@ -92,9 +99,11 @@ struct DataOperation {
 };
 const char* KindName(DataOperation::Kind kind);
 
-// All operations of a run, in the order of their begins. Workloads write it; CheckData reads it.
+// All operations of a run, in the order of their begins; FINDs in that of their answers. Workloads
+// write it; CheckData reads it.
 class DataHistory {
  public:
+  // The operation began at `now`.
   size_t Invoke(DataOperation operation, Instant now) {
     operation.invoked = now;
     operations_.push_back(std::move(operation));
@@ -106,6 +115,7 @@ class DataHistory {
     if (outcome != DataOperation::Outcome::kUndecided) operations_[index].returned = now;
   }
   const std::vector<DataOperation>& operations() const { return operations_; }
+  // But FINDs, which are not of one hash key.
   int64_t CountAnswered() const;
   int64_t CountAnswered(DataOperation::Kind kind) const;
 

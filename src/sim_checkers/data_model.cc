@@ -6,7 +6,9 @@
 
 #include <algorithm>
 
+#include "base/raw_key.h"
 #include "sim_checkers/data_history.h"
+#include "sim_checkers/find_model.h"
 
 namespace arion::sim {
 namespace {
@@ -163,6 +165,23 @@ bool CanAnswerRows(const DataState& state, const DataOperation& read, WallWindow
   return next == read.rows.size();
 }
 
+bool CanAnswerFind(const DataState& state, const DataOperation& read, WallWindow wall) {
+  size_t next = 0;  // of the answer's rows
+  for (const Row& row : state.rows) {
+    const std::optional<std::string> place =
+        PlaceInPage(*read.find, JoinRawKey(read.hash_key, row.sort_key), row.value);
+    if (next < read.rows.size() && read.rows[next].first == row.sort_key) {
+      const std::string& told = read.rows[next].second;
+      if (!place || !MayLive(row, wall)) return false;
+      if (told != (read.find->request.with_value ? row.value : *place)) return false;
+      ++next;
+    } else if (place && !MayBeGone(row, wall)) {
+      return false;
+    }
+  }
+  return next == read.rows.size();
+}
+
 bool CanAnswerCount(const DataState& state, const DataOperation& read, WallWindow wall) {
   int64_t least = 0, most = 0;
   for (const Row& row : state.rows) {
@@ -223,6 +242,8 @@ bool CanAnswer(const DataState& state, const DataOperation& read, WallWindow wal
       return CanAnswerRows(state, read, wall);
     case Kind::kSortKeyCount:
       return CanAnswerCount(state, read, wall);
+    case Kind::kFind:
+      return CanAnswerFind(state, read, wall);
     default:
       break;
   }

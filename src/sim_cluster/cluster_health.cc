@@ -11,6 +11,7 @@
 #include "base/value_schema.h"
 #include "env/clock.h"
 #include "replica/replica_snapshot.h"
+#include "sim_checkers/index_content.h"
 #include "sim_workloads/workload.h"
 
 namespace arion::sim {
@@ -66,6 +67,35 @@ bool ClusterHealth::MembersAreEqual() const {
   return std::all_of(pairs.begin(), pairs.end(), [now](const auto& pair) {
     return HoldTheSame(*pair.first, *pair.second, now);
   });
+}
+
+std::string ClusterHealth::WhatIsWrongWithIndexes(const std::vector<NamedIndex>& indexes) const {
+  for (const auto& [pid, config] : groups_.stored()) {
+    if (!groups_.IsWanted(pid)) continue;
+    for (const auto& server : lives_.servers()) {
+      const auto open = engines_.find({server->name, pid});
+      if (!config.IsMember(server->endpoint) || open == engines_.end()) continue;
+      // Not ours: the server keeps it.
+      const std::shared_ptr<const Engine> engine(std::shared_ptr<void>(), open->second);
+      for (const NamedIndex& index : indexes) {
+        const std::string what = WhatIsWrongWith(index, engine, *server->node);
+        if (!what.empty())
+          return absl::StrCat("cluster_health/H2: the index by ", index.definition.Text(), " of ",
+                              pid.ToString(), " at ", server->name, " ", what);
+      }
+    }
+  }
+  return "";
+}
+
+std::string ClusterHealth::AwaitIndexes(const std::vector<NamedIndex>& indexes,
+                                        absl::Duration limit) {
+  const Instant end = world_.now() + limit;
+  for (;;) {
+    std::string what = WhatIsWrongWithIndexes(indexes);
+    if (what.empty() || world_.now() >= end) return what;
+    world_.RunFor(absl::Milliseconds(500));
+  }
 }
 
 bool ClusterHealth::DroppedTablesAreGone() const {

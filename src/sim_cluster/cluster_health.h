@@ -6,13 +6,17 @@
 // Threads   One: the world's. Lifetime: what it is given outlives it.
 // Demands   cluster_health/H1  What failed heals within 60 s. A partition whose only copy was lost
 //               may wait for a person.
+//           cluster_health/H2  Then each index becomes whole at each member, and holds what its
+//               data hold.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <absl/time/time.h>
 
 #include <string>
+#include <vector>
 
+#include "messages/index_definition.h"
 #include "sim/sim_world.h"
 #include "sim_checkers/checked_engine.h"
 #include "sim_cluster/cluster_settings.h"
@@ -36,6 +40,9 @@ class ClusterHealth {
 
   // After the end of all faults.
   void Await(Workload& workload);
+  // cluster_health/H2. When nobody writes and the indexes are set. What is wrong at the limit; empty:
+  // nothing.
+  std::string AwaitIndexes(const std::vector<NamedIndex>& indexes, absl::Duration limit);
   // From the end of the faults to equal members.
   absl::Duration healed_after() const { return healed_after_; }
 
@@ -44,6 +51,7 @@ class ClusterHealth {
 
  private:
   bool MembersAreEqual() const;
+  std::string WhatIsWrongWithIndexes(const std::vector<NamedIndex>& indexes) const;
   bool DroppedTablesAreGone() const;
   bool IsForgottenLearner(const ReplicaInfo& replica, Endpoint server) const;
   // Names, each led by a blank, of learners of the tables that are to stay.

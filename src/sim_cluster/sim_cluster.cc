@@ -4,6 +4,8 @@
 #include <absl/strings/str_cat.h>
 
 #include <algorithm>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "rpc/thrift_codec.h"
@@ -16,6 +18,8 @@ namespace {
 
 constexpr int kTenDays = 10 * 24 * 3600;
 constexpr int kMoreRuns = 3;
+// What is missing is tried again after some seconds, and is little.
+constexpr absl::Duration kIndexesWholeMax = absl::Seconds(30);
 constexpr Instant kBegin{1000000000};  // of the world
 
 // Looks at the histories, and adds to the report what all checkers found.
@@ -45,6 +49,7 @@ SimCluster::SimCluster(SimClusterOptions options)
     : world_(options.seed),
       network_(world_),
       settings_(ClusterSettings::Draw(std::move(options), world_.random())),
+      indexes_planned_(IndexPlan::Draw(settings_.run.seed, settings_.run.indexes)),
       checkers_(settings_.Bounds()),
       groups_(settings_.run.topology, settings_.replica_count),
       lives_(settings_, AddMetaNode(), world_, network_, engines_, checkers_, groups_),
@@ -62,6 +67,7 @@ SimNode& SimCluster::AddMetaNode() {
 }
 
 SimCluster::~SimCluster() {
+  indexes_.reset();
   workload_.reset();
   // The workload's clients are gone; now the servers, while the world that they refer to is there.
   lives_.EndAll();
@@ -92,6 +98,7 @@ void SimCluster::CreateTable(ProbeClient& admin, const StrandPtr& strand, Worklo
   request.options.success_if_exist = true;
   request.options.app_type = "pegasus";
   request.options.is_stateful = true;
+  if (indexes_planned_.are_set_at_creation) request.options.envs = indexes_planned_.Environments();
   ErrorCode last = ErrorCode::kUnknown;
   // The meta server may still be loading, or too few servers alive.
   for (int attempt = 0; attempt < 30 && last != ErrorCode::kOk; ++attempt) {
@@ -131,6 +138,7 @@ WorkloadOptions SimCluster::DrawWorkload() {
     workload.expiry_percent = random.Coin() ? 20 : 0;
   else if (random.Percent(30))
     workload.ttl_seconds = kTenDays;
+  if (settings_.run.indexes > 0) workload.object_percent = 60;
   // An older server decides at each member by itself what has expired.
   if (settings_.run.topology.older > 0) workload.expiry_percent = workload.ttl_seconds = 0;
   return workload;
@@ -140,6 +148,11 @@ void SimCluster::StartWorkload() {
   workload_ = std::make_unique<Workload>(world_, network_, checkers_.history,
                                          checkers_.data_history, DrawWorkload());
   workload_->Start();
+  if (indexes_planned_.indexes.empty()) return;
+  indexes_ = std::make_unique<IndexWorkload>(
+      world_, network_, checkers_.history, checkers_.data_history, workload_->data(),
+      checkers_.coverage, ClusterSettings::kMetaEndpoint, indexes_planned_, groups_.tables());
+  indexes_->Start();
 }
 
 RunReport SimCluster::Run() {
@@ -166,11 +179,29 @@ void SimCluster::MeetTroubles() {
   for (int more = 0; more < kMoreRuns && HasDoneTooLittle(); ++more)
     world_.RunFor(settings_.run.run_length);
   faults_.HealAll();
+  if (indexes_) indexes_->Stop();
+  lives_.EndRollbacks();
   health_.Await(*workload_);
+  AwaitIndexes();
   // What odd messages say of ballots is believed.
   if (lives_.meta().states_put_back == 0 && settings_.run.faults.odd_percent == 0)
     faults_.older_states().CheckItIsSaid(OlderStates::Expected::kDidNot);
   if (checkers_.violations.empty() && !health_.IsLeftToOperator()) kept_.AwaitTidiness();
+}
+
+void SimCluster::AwaitIndexes() {
+  if (!indexes_) return;
+  if (checkers_.violations.empty() && !health_.IsLeftToOperator()) {
+    std::optional<std::string> outcome;
+    indexes_->Verify(kIndexesWholeMax, [&outcome](std::string what) { outcome = std::move(what); });
+    // Some calls may be under way at the limit.
+    if (!world_.RunUntil([&outcome] { return outcome.has_value(); }, 2 * kIndexesWholeMax))
+      checkers_.Violate("index_workload/I1: the indexes were not compared in time");
+    else if (outcome->empty())
+      outcome = health_.AwaitIndexes(indexes_planned_.indexes, kIndexesWholeMax);
+    if (outcome && !outcome->empty()) checkers_.Violate(*outcome);
+  }
+  for (const std::string& violation : indexes_->violations()) checkers_.Violate(violation);
 }
 
 bool SimCluster::HasDoneTooLittle() const {

@@ -30,6 +30,7 @@
 #include "sim_cluster/run_checkers.h"
 #include "sim_cluster/server_lives.h"
 #include "sim_cluster/sim_cluster_options.h"
+#include "sim_workloads/index_workload.h"
 #include "sim_workloads/table_churn.h"
 #include "sim_workloads/workload.h"
 
@@ -55,6 +56,7 @@ class SimCluster {
   void StartWorkload();
   WorkloadOptions DrawWorkload();
   void MeetTroubles();
+  void AwaitIndexes();
   bool HasDoneTooLittle() const;
   RunReport Report() const;
   std::string Mix() const;
@@ -66,6 +68,7 @@ class SimCluster {
   SimWorld world_;
   SimNetwork network_;
   ClusterSettings settings_;
+  const IndexPlan indexes_planned_;
   RunCheckers checkers_;
   Groups groups_;
   ServerLives lives_;
@@ -75,6 +78,8 @@ class SimCluster {
   KeptThings kept_;
   ClusterHealth health_;
   std::unique_ptr<Workload> workload_;
+  // Null: there are none.
+  std::unique_ptr<IndexWorkload> indexes_;
 };
 
 }  // namespace arion::sim

@@ -75,6 +75,15 @@ SimClusterOptions SimClusterOptions::OldMeta(uint64_t seed, int older) {
 }
 
 SimClusterOptions SimClusterOptions::Drawn(uint64_t seed) {
+  SimClusterOptions options = DrawnVersions(seed);
+  SimRandom random(seed ^ 0x14de7);
+  // A 2.5.0 server knows of none.
+  if (random.Percent(20) && options.topology.older == 0 && !options.topology.has_old_meta)
+    options.indexes = static_cast<int>(random.Between(1, 3));
+  return options;
+}
+
+SimClusterOptions SimClusterOptions::DrawnVersions(uint64_t seed) {
   // Apart: all other seeds stay what they were.
   SimRandom random(seed ^ 0x250), meta_random(seed ^ 0x250e7a);
   const SimClusterOptions swarm = Swarm(seed);

@@ -44,6 +44,8 @@ struct SimClusterOptions {
   // need it any more, where others have room, and no write may be refused for it.
   enum class Space { kEnough, kOneDiskFull };
   Space space = Space::kEnough;
+  // Indexes of each table (sim_workloads/index_workload.h).
+  int indexes = 0;
   // Unset: as the seed draws.
   std::optional<Durability> durability;
   std::optional<CrashMode> crash_mode;
@@ -62,8 +64,10 @@ struct SimClusterOptions {
   static SimClusterOptions Mixed(uint64_t seed, int older);
   // The meta server is of version 2.5.0, and so are so many servers.
   static SimClusterOptions OldMeta(uint64_t seed, int older);
-  // Mixed in a fifth of the seeds, and OldMeta in a twentieth, else as Swarm.
+  // Mixed in a fifth of the seeds, and OldMeta in a twentieth, else as Swarm. In a fifth tables have
+  // indexes, but where a server is of version 2.5.0.
   static SimClusterOptions Drawn(uint64_t seed);
+  static SimClusterOptions DrawnVersions(uint64_t seed);
 };
 
 }  // namespace arion::sim

@@ -4,6 +4,7 @@
 #include <absl/strings/str_cat.h>
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <utility>
 
@@ -52,6 +53,24 @@ absl::Duration TtlOf(int32_t expire_ts, const Clock& clock) {
   return absl::Seconds(expire_ts - static_cast<int64_t>(ExpiryNow(clock)));
 }
 
+// Members that indexes are on: of several kinds, or not there. The last one makes it distinct.
+std::string DrawObject(SimRandom& random, int64_t number) {
+  constexpr const char* kNumbers[] = {"0", "1", "2",     "3",    "1.5",   "-2",
+                                      "3", "2", "\"2\"", "true", "false", "null"};
+  constexpr const char* kTexts[] = {"a", "b", "ab", "abc", "c", "", "b"};
+  std::string object = "{";
+  if (!random.Percent(10))
+    absl::StrAppend(&object, "\"n\":", kNumbers[random.Below(std::size(kNumbers))], ",");
+  if (!random.Percent(10))
+    absl::StrAppend(&object, "\"t\":\"", kTexts[random.Below(std::size(kTexts))], "\",");
+  if (random.Coin()) {
+    const uint64_t first = random.Below(3);
+    absl::StrAppend(&object, "\"o\":{\"a\":[", first, ",", random.Below(5), "]},");
+  }
+  absl::StrAppend(&object, "\"v\":\"v", number, "\"}");
+  return object;
+}
+
 void TakeRows(std::vector<Row> rows, DataOperation* operation) {
   for (Row& row : rows) operation->rows.emplace_back(std::move(row.sort_key), std::move(row.value));
 }
@@ -89,6 +108,8 @@ std::string DataWorkload::NewValue() {
   // The empty value is a value, and NotExistOrEmpty and NotEmpty turn on it.
   if (random.Percent(3)) return "";
   const int64_t number = next_value_++;
+  if (options_.object_percent > 0 && random.Percent(options_.object_percent))
+    return DrawObject(random, number);
   return random.Percent(40) ? absl::StrCat(number * 1000) : absl::StrCat("v", number);
 }
 
@@ -166,6 +187,7 @@ DataOperation DataWorkload::Draw(const Clock& clock) {
       break;
     case Kind::kScan:
     case Kind::kSortKeyCount:
+    case Kind::kFind:  // of a partition: another workload's
       break;
     case Kind::kGet:
     case Kind::kTtl:

@@ -30,6 +30,8 @@ struct DataWorkloadOptions {
   int operations_per_key = 40;
   // Of writes; 0 where wall clocks leap.
   double expiry_percent = 0;
+  // Of values: JSON objects whose members are out of few values.
+  double object_percent = 0;
 };
 
 // A member of Workload, which passes it the operations that its clients do not spend on registers

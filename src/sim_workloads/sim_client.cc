@@ -39,6 +39,14 @@ void SimClient::OpenTable(const std::string& name, Callback<absl::Status> done) 
   });
 }
 
+void SimClient::Ask(const std::string& table, Question question,
+                    Callback<absl::StatusOr<std::string>> done) {
+  core().Run([table, question = std::move(question), done = std::move(done)](ClusterClient& client,
+                                                                             TableAdmin&) mutable {
+    client.Ask(table, std::move(question), {}, std::move(done));
+  });
+}
+
 void SimClient::Administer(absl::AnyInvocable<void(TableAdmin&)> start) {
   core().Run(
       [start = std::move(start)](ClusterClient&, TableAdmin& admin) mutable { start(admin); });

@@ -17,6 +17,7 @@
 #include <string>
 #include <utility>
 
+#include "client/question.h"
 #include "client/routed_table.h"
 #include "env/strand.h"
 
@@ -43,6 +44,8 @@ class SimClient {
   AsyncTable& table(const std::string& name);
   // As Client::OpenTable: what was known of its partitions is forgotten.
   void OpenTable(const std::string& name, Callback<absl::Status> done);
+  // As ClusterClient::Ask: for questions that AsyncTable has no method for.
+  void Ask(const std::string& table, Question question, Callback<absl::StatusOr<std::string>> done);
   // `start(admin)`, as AdminClient calls it.
   void Administer(absl::AnyInvocable<void(TableAdmin&)> start);
   // By which expiry times count.

@@ -23,6 +23,7 @@ DataWorkloadOptions DataOptions(const WorkloadOptions& options) {
   DataWorkloadOptions data;
   for (const WorkloadTable& table : options.tables) data.tables.push_back(table.name);
   data.expiry_percent = options.expiry_percent;
+  data.object_percent = options.object_percent;
   return data;
 }
 

@@ -63,6 +63,7 @@ struct WorkloadOptions {
   double data_percent = 30;
   // As DataWorkloadOptions.
   double expiry_percent = 0;
+  double object_percent = 0;
   absl::Duration think_max = absl::Milliseconds(200);
   // Of each 20 s: thinking takes a tenth of that.
   double hurry_percent = 0;
@@ -85,6 +86,7 @@ class Workload {
   // Reads and writes each key, increments each counter, reads all data and writes to each partition
   // through a fresh client, all clocks being right by then; `done` gets false if any was not OK.
   void Verify(absl::AnyInvocable<void(bool)> done);
+  DataWorkload& data() { return data_; }
 
  private:
   std::vector<std::string> Keys() const;

@@ -3,15 +3,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim_checkers/data_checker.h"
 #include "sim_checkers/data_history.h"
+#include "sim_checkers/find_model.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <memory>
 
 #include "sim/sim_random.h"
 
 namespace arion::sim {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -65,6 +69,16 @@ DataOperation SetIf(std::string sort_key, CheckType check, std::string operand, 
   operation.operand = std::move(operand);
   operation.writes = {{sort_key, std::move(value), 0}};
   operation.verdict = verdict;
+  return operation;
+}
+// Numbers from 1 on, of objects that are {"n":...}.
+DataOperation Find(Rows rows) {
+  DataOperation operation = Of(Kind::kFind);
+  FindPage page{.definition = *IndexDefinition::Parse("$.n"), .request = {}, .next = {}};
+  page.request.lower = FieldValue::Of(int64_t{1});
+  page.request.with_value = true;
+  operation.find = std::make_shared<const FindPage>(std::move(page));
+  operation.rows = std::move(rows);
   return operation;
 }
 DataOperation Count(int64_t told) {
@@ -418,6 +432,39 @@ TEST(DataChecker, FindsOneFalseAnswerAmongMany) {
     caught += !false_key.Check().empty();
   }
   EXPECT_GT(caught, kHistories * 9 / 10);
+}
+
+constexpr char kZero[] = R"({"n":0})", kOne[] = R"({"n":1})", kTwo[] = R"({"n":2})";
+
+TEST(DataChecker, AFindShowsWhatIsWithinItsBoundsAndNothingElse) {
+  OneKey key;
+  key.Then(Put("a", kOne)).Then(Put("b", kZero)).Then(Put("c", "v")).Then(Put("d", kTwo));
+  EXPECT_THAT(OneKey(key).Then(Find({{"a", kOne}, {"d", kTwo}})).Check(), IsEmpty());
+  // One is missing, one has another value, one lies outside, one was never there.
+  EXPECT_THAT(OneKey(key).Then(Find({{"d", kTwo}})).Check(),
+              ElementsAre(HasSubstr("checkers/C9: key h is not linearizable")));
+  EXPECT_THAT(OneKey(key).Then(Find({{"a", kTwo}, {"d", kTwo}})).Check(), SizeIs(1));
+  EXPECT_THAT(OneKey(key).Then(Find({{"a", kOne}, {"b", kZero}, {"d", kTwo}})).Check(), SizeIs(1));
+  EXPECT_THAT(OneKey(key).Then(Find({{"a", kOne}, {"d", kTwo}, {"e", kOne}})).Check(), SizeIs(1));
+}
+
+TEST(DataChecker, AFindMayShowWhatIsBeingWrittenButOfOneMoment) {
+  OneKey key;
+  key.Then(Put("a", kOne)).Between(4, 10, Put("a", kTwo)).Between(11, 20, Remove("a"));
+  EXPECT_THAT(OneKey(key).Between(5, 6, Find({{"a", kOne}})).Check(), IsEmpty());
+  EXPECT_THAT(OneKey(key).Between(5, 6, Find({{"a", kTwo}})).Check(), IsEmpty());
+  EXPECT_THAT(OneKey(key).Between(5, 6, Find({})).Check(), SizeIs(1));
+  EXPECT_THAT(OneKey(key).Between(12, 13, Find({})).Check(), IsEmpty());
+  EXPECT_THAT(OneKey(key).Between(12, 13, Find({{"a", kOne}})).Check(), SizeIs(1));
+  EXPECT_THAT(OneKey(key).Then(Find({{"a", kTwo}})).Check(), SizeIs(1));
+}
+
+TEST(DataChecker, AFindMayLackWhatMayHaveExpired) {
+  OneKey key;
+  key.Then(Put("a", kOne, 20));
+  EXPECT_THAT(OneKey(key).Between(5, 6, Find({})).Check(), SizeIs(1));
+  EXPECT_THAT(OneKey(key).Between(19, 21, Find({})).Check(), IsEmpty());
+  EXPECT_THAT(OneKey(key).Between(25, 26, Find({{"a", kOne}})).Check(), SizeIs(1));
 }
 
 }  // namespace

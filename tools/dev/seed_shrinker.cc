@@ -2,6 +2,7 @@
 #include "seed_shrinker.h"
 #include "sim_cluster/run_report.h"
 
+#include <absl/strings/match.h>
 #include <absl/strings/str_cat.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -52,6 +53,11 @@ class Shrinker {
       SimClusterOptions smaller = best_;
       smaller.topology.*size = size == &Topology::servers ? 3 : 1;
       if (smaller.topology.*size < best_.topology.*size) Try(std::move(smaller));
+    }
+    for (int indexes : {1, 0}) {
+      SimClusterOptions smaller = best_;
+      smaller.indexes = indexes;
+      if (indexes < best_.indexes) Try(std::move(smaller));
     }
     return best_;
   }
@@ -122,7 +128,8 @@ std::string ReplayOptions(const SimClusterOptions& options) {
   const SimClusterOptions own = has_old_meta ? SimClusterOptions::OldMeta(options.seed, older)
                                 : older > 0  ? SimClusterOptions::Mixed(options.seed, older)
                                              : SimClusterOptions::Swarm(options.seed);
-  const Topology drawn = SimClusterOptions::Drawn(options.seed).topology;
+  const SimClusterOptions all_drawn = SimClusterOptions::Drawn(options.seed);
+  const Topology& drawn = all_drawn.topology;
   std::string text;
   const auto add = [&text](const char* flag, auto value, auto usual) {
     if (value != usual) absl::StrAppend(&text, " --", flag, " ", value);
@@ -140,6 +147,9 @@ std::string ReplayOptions(const SimClusterOptions& options) {
     absl::StrAppend(&text, " --calm");
   else
     add("kinds", Names(options.faults.kinds), Names(own.faults.kinds));
+  // Where nothing is said of versions and kinds the seed draws them.
+  const bool is_drawn = !absl::StrContains(text, " --old") && !absl::StrContains(text, " --kinds");
+  add("indexes", options.indexes, is_drawn ? all_drawn.indexes : 0);
   add("without", Names(options.without), std::string());
   std::string list;
   if (options.only) {

@@ -37,6 +37,9 @@ DEFINE_int32(
     "of the servers: of version 2.5.0; -1: as the seed draws, none where --kinds says what "
     "they meet");
 DEFINE_bool(old_meta, false, "the meta server is of version 2.5.0; then --older -1 means none");
+DEFINE_int32(indexes, -1,
+             "indexes of each table, no server being of version 2.5.0; -1: as the seed draws, none "
+             "where --kinds or --older says what it meets");
 DEFINE_double(minutes, 2, "simulated minutes with faults, of each seed");
 DEFINE_bool(calm, false, "no faults");
 DEFINE_bool(lying_disks, false,
@@ -110,7 +113,7 @@ std::vector<Fault> Faults(const std::string& names) {
 }
 
 SimClusterOptions Options(uint64_t seed) {
-  const bool draws_older = FLAGS_older < 0 && FLAGS_kinds.empty();
+  const bool draws_older = FLAGS_older < 0 && FLAGS_kinds.empty() && FLAGS_indexes <= 0;
   SimClusterOptions options = FLAGS_old_meta    ? SimClusterOptions::OldMeta(seed, FLAGS_older)
                               : draws_older     ? SimClusterOptions::Drawn(seed)
                               : FLAGS_older > 0 ? SimClusterOptions::Mixed(seed, FLAGS_older)
@@ -119,6 +122,7 @@ SimClusterOptions Options(uint64_t seed) {
   if (FLAGS_tables > 0) options.topology.tables = FLAGS_tables;
   if (FLAGS_partitions > 0) options.topology.partitions = FLAGS_partitions;
   if (FLAGS_copies > 0) options.topology.copies = FLAGS_copies;
+  if (FLAGS_indexes >= 0) options.indexes = FLAGS_indexes;
   options.run_length = absl::Minutes(FLAGS_minutes);
   if (FLAGS_calm) options.faults = FaultMix::None();
   if (FLAGS_lying_disks) options = SimClusterOptions::LyingDisks(seed);
