@@ -23,7 +23,7 @@ absl::Status Damaged(std::string_view what) {
 }  // namespace
 
 std::string IndexList::Encode() const {
-  std::string bytes = absl::StrCat(Text(kHead), "\t", next_id, "\n");
+  std::string bytes = absl::StrCat(Text(kHead), "\t", next_id, "\t", serial, "\n");
   for (const ListedIndex& index : indexes)
     absl::StrAppend(&bytes, index.id, "\t", index.is_whole ? "whole" : "begun", "\t", index.name,
                     "\t", index.definition.Text(), "\t", index.entries, "\t", index.left_out, "\n");
@@ -39,7 +39,8 @@ absl::StatusOr<IndexList> IndexList::Decode(std::string_view bytes) {
   lines.pop_back();  // behind the last line's end
   IndexList list;
   const std::vector<std::string> head = absl::StrSplit(lines.at(0), '\t');
-  if (head.size() != 2 || head[0] != kHead || !absl::SimpleAtoi(head[1], &list.next_id))
+  if (head.size() != 3 || head[0] != kHead || !absl::SimpleAtoi(head[1], &list.next_id) ||
+      !absl::SimpleAtoi(head[2], &list.serial))
     return Damaged("of another format");
   for (size_t i = 1; i < lines.size(); ++i) {
     const std::vector<std::string> parts = absl::StrSplit(lines[i], '\t');

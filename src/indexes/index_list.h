@@ -1,7 +1,7 @@
 // IndexList: which indexes of a replica are in its store, and which of them are whole; a small file
 // beside the store.
 //
-// Shapes    "arion indexes 1", then a line for each: id, "whole" or "begun", name, definition, how
+// Shapes    "arion indexes 1", next_id and serial, then a line for each: id, "whole" or "begun", name, definition, how
 //           many entries were put and records left out, with tabs between; then "crc " and eight
 //           hexadecimal digits. An id is used once.
 // Errors    DataLoss: the file can't be understood.
@@ -35,6 +35,9 @@ struct ListedIndex {
 struct IndexList {
   // Of the next index.
   uint32_t next_id = 1;
+  // Rises with each change of what is listed. The store holds it too: a list that was put back from
+  // an older copy, beside a later store, shows by it.
+  int64_t serial = 0;
   std::vector<ListedIndex> indexes;
   bool operator==(const IndexList&) const = default;
 

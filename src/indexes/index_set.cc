@@ -38,14 +38,26 @@ class HeldView : public EngineView {
   const std::shared_ptr<const EngineView> view_;
 };
 
-absl::StatusOr<Decree> CoveredBy(const Engine& store) {
+struct Covered {
+  Decree decree{-1};
+  int64_t serial = 0;
+};
+std::string EncodeCovered(const Covered& covered) {
+  std::string bytes;
+  AppendBig(covered.decree.value(), &bytes);
+  AppendBig(covered.serial, &bytes);
+  return bytes;
+}
+absl::StatusOr<Covered> CoveredBy(const Engine& store) {
   const absl::StatusOr<Record> record = store.Get(CoveredKey(), 0, ReadTier::kAll);
-  if (absl::IsNotFound(record.status())) return Decree(-1);
+  if (absl::IsNotFound(record.status())) return Covered{};
   RETURN_IF_ERROR(record.status());
   ByteReader reader(record->value);
-  const auto decree = reader.Big<int64_t>();
-  if (!reader.ok() || decree < 0) return absl::DataLossError("no decree");
-  return Decree(decree);
+  Covered covered;
+  covered.decree = Decree(reader.Big<int64_t>());
+  covered.serial = reader.Big<int64_t>();
+  if (!reader.ok() || !reader.rest().empty()) return absl::DataLossError("no decree");
+  return covered;
 }
 
 std::vector<IndexDefinition> DefinitionsOf(const std::vector<ListedIndex>& indexes) {
@@ -80,11 +92,14 @@ absl::Status IndexSet::LoadList(Decree decree) {
   ASSIGN_OR_RETURN(const std::string bytes, ReadFile(files_, list_path()));
   ASSIGN_OR_RETURN(IndexList list, IndexList::Decode(bytes));
   RETURN_IF_ERROR(OpenStore());
-  ASSIGN_OR_RETURN(const Decree covered, CoveredBy(*store()));
+  ASSIGN_OR_RETURN(const Covered covered, CoveredBy(*store()));
   // index_set/I2
-  if (covered < decree)
-    return absl::FailedPreconditionError(absl::StrCat("they cover decree ", covered.value(),
+  if (covered.decree < decree)
+    return absl::FailedPreconditionError(absl::StrCat("they cover decree ", covered.decree.value(),
                                                       ", the data stand at ", decree.value()));
+  if (covered.serial > list.serial)
+    return absl::FailedPreconditionError(absl::StrCat("the list is number ", list.serial,
+                                                      ", the store is of number ", covered.serial));
   // A building that did not end may have left entries: it begins anew under another id.
   bool any_begun = false;
   for (ListedIndex& index : list.indexes) {
@@ -128,6 +143,7 @@ absl::Status IndexSet::Install(IndexList list, const Engine* data) {
   std::unique_ptr<Live> live;
   if (!list.indexes.empty())
     live.reset(new Live{.store = store(),
+                        .serial = list.serial,
                         .ids = {},
                         .counts = {},
                         .reader = FieldReader(DefinitionsOf(list.indexes))});
@@ -148,7 +164,7 @@ absl::Status IndexSet::Install(IndexList list, const Engine* data) {
   }
   const MutexLock apply(apply_mutex_);
   // Before that the former list's entries cover the data, or nothing does.
-  if (data != nullptr) RETURN_IF_ERROR(PutCovered(*store(), data->last_applied()));
+  if (data != nullptr) RETURN_IF_ERROR(PutCovered(*store(), data->last_applied(), list.serial));
   live_ = std::move(live);
   const MutexLock lock(mutex_);
   list_ = std::move(list);
@@ -156,10 +172,9 @@ absl::Status IndexSet::Install(IndexList list, const Engine* data) {
   return absl::OkStatus();
 }
 
-absl::Status IndexSet::PutCovered(IndexStore& store, Decree decree) {
+absl::Status IndexSet::PutCovered(IndexStore& store, Decree decree, int64_t serial) {
   const std::string key = CoveredKey();
-  std::string value;
-  AppendBig(decree.value(), &value);
+  const std::string value = EncodeCovered({.decree = decree, .serial = serial});
   const WriteOp op{.key = key, .value = value};
   // Writers wait meanwhile: it must not.
   const Engine::AppliedMutation batch{.decree = store.last_applied() + 1, .ops = {&op, 1}};
@@ -237,8 +252,8 @@ absl::Status IndexSet::Put(absl::Span<const Engine::AppliedMutation> mutations, 
     begin = end;
   }
   const std::string covered_key = CoveredKey();
-  std::string covered;
-  AppendBig(mutations.back().decree.value(), &covered);
+  const std::string covered =
+      EncodeCovered({.decree = mutations.back().decree, .serial = live_->serial});
   ops_.push_back({.key = covered_key, .value = covered});
   // The store counts its own batches.
   IndexStore& store = *live_->store;
@@ -302,7 +317,10 @@ absl::Status IndexSet::Define(const std::vector<NamedIndex>& indexes, const Engi
     is_given_up_ = false;
     return absl::OkStatus();
   }
-  IndexList list{.next_id = former.next_id, .indexes = {}};
+  // Where the former list is gone its number is not known: the decree has not been passed by many.
+  IndexList list{.next_id = former.next_id,
+                 .serial = std::max(former.serial + 1, data.last_applied().value()),
+                 .indexes = {}};
   for (const NamedIndex& wanted : indexes) {
     const auto same =
         std::find_if(former.indexes.begin(), former.indexes.end(), [&](const ListedIndex& listed) {

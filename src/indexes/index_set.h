@@ -7,7 +7,7 @@
 //
 // Shapes    <replica>/index/list    which there are (index_list.h)
 //           <replica>/index/store   their entries (field_order.h), and under an empty hash key the
-//                                   decree up to which they cover the data
+//                                   decree up to which they cover the data, and the list's serial
 //           All of it may be lost: it is built anew from the data. An older version passes over the
 //           directory.
 // Errors    Of the store: what lacks space is told to the caller, who asks again; any other error
@@ -16,8 +16,9 @@
 // Promises  index_set/I1  A listed index holds an entry for each record that was written since it was
 //               listed, and a whole one for each record there is; in memory before the data have
 //               the record, and on disk before the data are (BeforeFlush).
-//           index_set/I2  What is on disk and does not cover the data is not used: an older version
-//               has written meanwhile, or a flush of the store failed.
+//           index_set/I2  What is on disk and does not cover the data, or a store that is later than
+//               the list, is not used: an older version has written meanwhile, a flush of the store
+//               failed, or the directory was copied while it was written.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -105,6 +106,8 @@ class IndexSet : public std::enable_shared_from_this<IndexSet> {
   // What the writers need of the listed indexes: replaced as a whole.
   struct Live {
     std::shared_ptr<IndexStore> store;
+    // The list's.
+    int64_t serial = 0;
     std::vector<uint32_t> ids;
     std::vector<std::shared_ptr<Counts>> counts;
     FieldReader reader;
@@ -119,7 +122,7 @@ class IndexSet : public std::enable_shared_from_this<IndexSet> {
   std::vector<std::shared_ptr<Counts>> CountsOf(const std::vector<uint32_t>& ids) const;
   // From here on these are the listed ones. `data`: nullptr: the store covers them already.
   absl::Status Install(IndexList list, const Engine* data);
-  static absl::Status PutCovered(IndexStore& store, Decree decree);
+  static absl::Status PutCovered(IndexStore& store, Decree decree, int64_t serial);
   std::shared_ptr<IndexStore> store() const;
   void GiveUp(const absl::Status& why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(apply_mutex_);
   absl::Status RemoveAll() ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);

@@ -8,6 +8,7 @@ namespace {
 
 IndexList TwoIndexes() {
   return {.next_id = 8,
+          .serial = 77,
           .indexes = {{.id = 3,
                        .is_whole = true,
                        .name = "by_city",

@@ -148,6 +148,20 @@ TEST_P(IndexSetTest, WhatIsDamagedIsBuiltAnew) {
   EXPECT_EQ(Find(Equal("by_n", 1)), (Names{"a"}));
 }
 
+TEST_P(IndexSetTest, AnOlderListBesideALaterStoreIsNotUsed) {
+  ASSERT_TRUE(replica_.Define({{"by_n", "$.n"}}).ok());
+  replica_.Put({{"a", R"({"n":1})"}});
+  replica_.BuildAll();
+  const std::string path = replica_.index_directory() + "/list";
+  const auto older = ReadFile(environment_.files(), path);
+  ASSERT_TRUE(older.ok());
+  ASSERT_TRUE(replica_.Define({{"other", "value"}}).ok());
+  replica_.BuildAll();
+  replica_.WithOlderVersion(
+      [&] { ASSERT_TRUE(WriteFileDurably(environment_.files(), path, *older).ok()); });
+  EXPECT_FALSE(replica_.indexes().Read("by_n").has_value()) << "its entries are gone";
+}
+
 TEST_P(IndexSetTest, ABuildThatACrashEndsBeginsAnew) {
   for (int i = 0; i < 20; ++i) replica_.Put({{"k" + std::to_string(i), R"({"n":1})"}});
   ASSERT_TRUE(replica_.engine().Flush().ok());
