@@ -136,6 +136,7 @@ class Layers(unittest.TestCase):
         for path in sources("src"):
             folder = path.split("/")[1]
             used[folder] |= {header.split("/")[0] for _, kind, header in includes(path) if kind == '"'}
+            used[folder] |= {"client" for _, _, header in includes(path) if header.startswith("arion/")}
         for name, deps in self.granted.items():
             self.assertEqual(deps - used[name], set(), f"{name} includes nothing of these; take them out of its DEPS")
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "main/replica_process.h"
+#include "main/find_page.h"
 
 #include <absl/strings/numbers.h>
 #include <absl/strings/str_split.h>
@@ -322,6 +323,15 @@ int RunReplicaServer(int argc, char** argv, const ReplicaVariant& variant) {
         pages.Add(std::move(path), std::move(help), std::move(page));
       },
       server);
+  AddFindPage([&pages](std::string path, std::string help,
+                       Page page) { pages.Add(std::move(path), std::move(help), std::move(page)); },
+              [&config] {
+                std::vector<std::string> found;
+                for (const NamedAddress& name : config.meta_servers)
+                  for (Endpoint server : LookUp(name).value_or(std::vector<Endpoint>()))
+                    found.push_back(server.ToString());
+                return found;
+              });
   int exit_code = Serve(config, server, transport, meta_servers, *older);
   // Pages stop before what they read is destroyed.
   transport.Stop();

@@ -10,6 +10,8 @@ import subprocess
 import threading
 import time
 import unittest
+import urllib.error
+import urllib.request
 
 import data_api
 import harness
@@ -156,6 +158,32 @@ class Indexes(records.RecordsTest):
         self.put_one(1)
         self.wait_whole()
         self.check()
+
+    def test_asked_by_http(self):
+        for i in range(60):
+            self.put_one(i)
+        self.define()
+        self.wait_whole()
+
+        def page(query, server=self.cluster.replicas[0]):
+            with urllib.request.urlopen(f"http://{server.address}/find?table={self.table}&{query}", timeout=10 * harness.PATIENCE) as answer:
+                return json.load(answer)
+        rows, after = [], ""
+        while True:
+            answer = page(f"index=by_n&from=2&to=7&limit=7&values=1&descending=1{after}")
+            rows += answer["rows"]
+            if not answer["next"]:
+                break
+            after = "&after=" + answer["next"]
+        self.assertEqual({row["hash_key"] for row in rows}, self.wanted(lambda v: 2 <= v["n"] <= 7))
+        self.assertEqual([row["field"] for row in rows], sorted((row["field"] for row in rows), reverse=True))
+        self.assertEqual(json.loads(rows[0]["value"].replace('\\"', '"'))["n"], rows[0]["field"])
+        self.assertEqual({row["hash_key"] for row in page("index=by_city&equals=Bonn", self.cluster.replicas[1])["rows"]},
+                         self.wanted(lambda v: v["at"]["city"] == "Bonn"))
+        for query, status in (("index=nobodys", 404), ("index=by_n&limit=0", 400), ("index=by_n&from=1&to=x", 400), ("nothing=1", 400)):
+            with self.assertRaises(urllib.error.HTTPError) as refused:
+                page(query)
+            self.assertEqual(refused.exception.code, status, query)
 
     def test_what_is_refused_says_why(self):
         self.assertIn("no such index", self.shell(f"find {self.table} nobodys = 1", exit_code=1)["error"])
