@@ -27,6 +27,7 @@ DEFINE_int32(outstanding, 50, "operations under way");
 DEFINE_int32(keys, 100000, "hash keys");
 DEFINE_int32(rows, 1, "sort keys of a hash key");
 DEFINE_int32(size, 1000, "bytes of a value");
+DEFINE_bool(json, false, "values of put are JSON objects with members f0 to f11, small numbers");
 
 namespace {
 
@@ -61,6 +62,17 @@ class Run {
   uint64_t bytes() const { return bytes_; }
 
  private:
+  // Of --size bytes.
+  static std::string Object(uint64_t n) {
+    std::string object = "{";
+    for (int i = 0; i < 12; ++i)
+      object += "\"f" + std::to_string(i) + "\":" + std::to_string(n * (i + 7) % 1000) + ",";
+    object += "\"text\":\"";
+    const size_t size = static_cast<size_t>(FLAGS_size);
+    if (object.size() + 2 < size) object.append(size - 2 - object.size(), 'v');
+    return object + "\"}";
+  }
+
   void Start() {
     const uint64_t n = next_++;
     if (n >= count_) return;
@@ -68,7 +80,8 @@ class Run {
     const std::string key = HashKeyAt(record / FLAGS_rows);
     const std::string sort_key = FLAGS_rows == 1 ? "s" : SortKey(record % FLAGS_rows);
     if (FLAGS_op == "put") {
-      table_.Put(key, sort_key, value_, {}, [this](absl::Status status) { Done(status, 0); });
+      table_.Put(key, sort_key, FLAGS_json ? Object(n) : value_, {},
+                 [this](absl::Status status) { Done(status, 0); });
     } else if (FLAGS_op == "get") {
       table_.Get(key, sort_key, {}, [this](absl::StatusOr<std::string> value) {
         Done(value.status(), value.ok() ? value->size() : 0);

@@ -18,6 +18,8 @@ EXPECTED = {
                     "get_5000_over_best", "bare_get_5000_over_best", "get_5000_over_best_of_bare", "active_p99_ratio", "idle_bytes",
                     *(f"loops_over_threads_{size}_{clients}" for size in (1000, 32000) for clients in (100, 200, 1000))},
     "cost": {"get_by_records", "get_by_partitions", "put_by_records", "put_by_partitions", "engine_get_by_records"},
+    "indexes": {"build_speedup", "one_walk_speedup", "speedup_on_24_cores", "put_with_1", "put_with_4", "engine_put_with_1",
+                "engine_put_with_4", "update_p99_ratio", "read_p99_ratio", "first_write_ratio"},
     "learning": {"alone_mb_per_s", "under_load_mb_per_s", "read_p99_ratio", "update_p99_ratio", "rate_with_one_down"},
     "logs": {"logs 1, bytes 1024", "logs 8, bytes 1024"},
     "mixes": {"real", "emulated"},
