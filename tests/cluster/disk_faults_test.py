@@ -501,7 +501,8 @@ class FailingDisk(DiskFaults):
 
     def lose_members_and_get_them_back(self, rule):
         """No log lies on the disk: its probes tell."""
-        self.start(FaultyDisk, replica_settings={"log_placement": "home", "log_home_directory": "{directory}/logs"})
+        self.start(FaultyDisk, replica_settings={"log_placement": "home", "log_home_directory": "{directory}/logs",
+                                                 "disk_slow_sync": "500ms"})
         pids = self.pids()
         begin = time.monotonic()
         self.disk.rules(rule)
