@@ -7,8 +7,10 @@
 #include <rapidjson/memorystream.h>
 #include <rapidjson/reader.h>
 
+#include <charconv>
 #include <map>
 #include <string>
+#include <system_error>
 #include <utility>
 
 namespace arion {
@@ -53,23 +55,23 @@ class FieldReader::Impl {
   // ---- events of the JSON reader; false ends it ----
   bool Null() { return Pass(); }
   bool Bool(bool value) {
-    return Take([value] { return FieldValue::Of(value); });
+    return Take(Here(), [value] { return FieldValue::Of(value); });
   }
-  bool Int(int value) { return Int64(value); }
-  bool Uint(unsigned value) { return Int64(value); }
-  bool Int64(int64_t value) {
-    return Take([value] { return FieldValue::Of(value); });
+  // A number comes as its text: what is not looked for is not computed, and the rest exactly.
+  bool RawNumber(const char* text, rapidjson::SizeType bytes, bool) {
+    const Node* node = Here();
+    if (node == nullptr || node->ends.empty()) return true;
+    const std::optional<FieldValue> number = NumberOf({text, bytes});
+    return !number || Take(node, [&] { return *number; });
   }
-  bool Uint64(uint64_t value) {
-    if (value <= INT64_MAX) return Int64(static_cast<int64_t>(value));
-    return Double(static_cast<double>(value));
-  }
-  bool Double(double value) {
-    return Take([value] { return FieldValue::Of(value); });
-  }
-  bool RawNumber(const char*, rapidjson::SizeType, bool) { return false; }  // never asked for
+  // Never called: numbers are raw.
+  bool Int(int) { return false; }
+  bool Uint(unsigned) { return false; }
+  bool Int64(int64_t) { return false; }
+  bool Uint64(uint64_t) { return false; }
+  bool Double(double) { return false; }
   bool String(const char* text, rapidjson::SizeType bytes, bool) {
-    return Take([&] { return FieldValue::Of(std::string(text, bytes)); });
+    return Take(Here(), [&] { return FieldValue::Of(std::string(text, bytes)); });
   }
   bool Key(const char* text, rapidjson::SizeType bytes, bool) {
     next_ = nullptr;
@@ -85,6 +87,19 @@ class FieldReader::Impl {
   bool EndArray(rapidjson::SizeType) { return Close(); }
 
  private:
+  // nullopt: too small or too large for a double.
+  static std::optional<FieldValue> NumberOf(std::string_view text) {
+    const char* const end = text.data() + text.size();
+    int64_t integer = 0;
+    if (const auto read = std::from_chars(text.data(), end, integer);
+        read.ec == std::errc() && read.ptr == end)
+      return FieldValue::Of(integer);
+    double number = 0;
+    const auto read = std::from_chars(text.data(), end, number);
+    if (read.ec != std::errc() || read.ptr != end) return std::nullopt;
+    return FieldValue::Of(number);
+  }
+
   struct Container {
     const Node* node = nullptr;
     bool is_array = false;
@@ -116,7 +131,7 @@ class FieldReader::Impl {
     left_ = paths_;
     rapidjson::MemoryStream stream(value.data(), value.size());
     // Without recursion: no nesting can exhaust the stack.
-    reader_.Parse<rapidjson::kParseIterativeFlag | rapidjson::kParseFullPrecisionFlag |
+    reader_.Parse<rapidjson::kParseIterativeFlag | rapidjson::kParseNumbersAsStringsFlag |
                   rapidjson::kParseStopWhenDoneFlag>(stream, *this);
   }
 
@@ -134,8 +149,7 @@ class FieldReader::Impl {
     return true;
   }
   template <class Make>
-  bool Take(Make make) {
-    const Node* node = Here();
+  bool Take(const Node* node, Make make) {
     if (node == nullptr) return true;
     for (const size_t at : node->ends) {
       if (at >= taken_.size()) taken_.resize(at + 1, false);

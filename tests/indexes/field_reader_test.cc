@@ -62,6 +62,22 @@ TEST_F(FieldReaderTest, EachKindOfField) {
                           {"$.a[2].k", "\"in\""}}));
 }
 
+TEST_F(FieldReaderTest, NumbersAreExact) {
+  EXPECT_EQ(Read({"$.a", "$.b", "$.c"}, R"({"a":9223372036854775807,"b":-0,"c":1e2})"),
+            (Found{{"$.a", "9223372036854775807"}, {"$.b", "0"}, {"$.c", "double 100.000000"}}));
+  FieldReader reader({*IndexDefinition::Parse("$.a")});
+  // The second had undefined behaviour where the JSON reader computed it.
+  for (const auto& [text, number] : std::vector<std::pair<std::string, double>>{
+           {"3.00000000000000000000000000000000000000001e-7", 3e-7},
+           {"0.000000000000000000000000000000e-30", 0},
+           {"123456789012345678901234567890", 123456789012345678901234567890.0}}) {
+    const auto& found = reader.Read("{\"a\":" + text + "}");
+    ASSERT_EQ(found.size(), 1u) << text;
+    EXPECT_EQ(found[0].field.number(), number) << text;
+  }
+  EXPECT_EQ(Read({"$.a", "$.b"}, R"({"a":1e-5000,"b":1})"), (Found{{"$.b", "1"}}));
+}
+
 TEST_F(FieldReaderTest, AMemberAndAnElementOfOnePlace) {
   EXPECT_EQ(Read({"$.a.x", "$.a[0]"}, R"({"a":{"y":5,"x":1}})"), (Found{{"$.a.x", "1"}}));
   EXPECT_EQ(Read({"$.a.x", "$.a[0]"}, R"({"a":[3,4]})"), (Found{{"$.a[0]", "3"}}));
