@@ -325,11 +325,7 @@ void ClientReads::ReadSeveral(Call call, std::string body) {
           std::move(call),
           [finder = std::make_unique<IndexFinder>(partition_.engine, *std::move(find))](
               const ReadTerms& terms) -> MaybeAnswer {
-            ASSIGN_OR_RETURN(auto answer, finder->Turn({.pid = terms.pid,
-                                                        .server = terms.server,
-                                                        .now = terms.now,
-                                                        .clock = terms.clock,
-                                                        .deadline = terms.deadline}));
+            ASSIGN_OR_RETURN(auto answer, finder->Turn(terms));
             if (!answer) return std::nullopt;
             return EncodeWrapped(*answer);
           });

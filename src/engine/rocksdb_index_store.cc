@@ -48,7 +48,7 @@ class TableWriter {
  private:
   absl::Status BeginTable() {
     rocksdb::Options options = database_.db().GetOptions(database_.data());
-    // Snappy or LZ4 of the level where they go.
+    // As the last level's, where they go.
     if (!options.compression_per_level.empty())
       options.compression = options.compression_per_level.back();
     options.compression_per_level.clear();

@@ -8,6 +8,7 @@
 #include "base/raw_key.h"
 #include "base/status.h"
 #include "base/value_schema.h"
+#include "env/clock.h"
 #include "indexes/field_order.h"
 
 namespace arion {
@@ -15,11 +16,14 @@ namespace arion {
 using Turned = absl::StatusOr<std::optional<FindResponse>>;
 
 IndexFinder::IndexFinder(std::shared_ptr<const Engine> engine, FindRequest request)
-    : engine_(std::move(engine)), request_(std::move(request)) {}
+    : engine_(std::move(engine)), request_(std::move(request)) {
+  // Who wants more goes on behind what there is.
+  request_.limit = std::min(request_.limit, kRowsMax);
+}
 
 IndexFinder::~IndexFinder() = default;
 
-FindResponse IndexFinder::Answer(const FindTerms& terms) {
+FindResponse IndexFinder::Answer(const ReadTerms& terms) {
   FindResponse response = std::move(response_);
   response.app_id = terms.pid.app_id;
   response.partition_index = terms.pid.index;
@@ -27,12 +31,12 @@ FindResponse IndexFinder::Answer(const FindTerms& terms) {
   return response;
 }
 
-Turned IndexFinder::Turn(const FindTerms& terms) {
+Turned IndexFinder::Turn(const ReadTerms& terms) {
   if (data_ == nullptr) return Begin(terms);
   return index_->progress.is_whole ? ReadEntries(terms) : ReadRecords(terms);
 }
 
-Turned IndexFinder::Begin(const FindTerms& terms) {
+Turned IndexFinder::Begin(const ReadTerms& terms) {
   const auto refuse = [&](StorageError error) {
     response_.error = static_cast<int32_t>(error);
     return Answer(terms);
@@ -44,8 +48,7 @@ Turned IndexFinder::Begin(const FindTerms& terms) {
   response_.built_percent = index_->progress.percent;
   response_.entries = index_->progress.entries;
   response_.left_out = index_->progress.left_out;
-  if (request_.limit < 0 || request_.limit > kRowsMax ||
-      (request_.prefix && (request_.lower || request_.upper)))
+  if (request_.limit < 0 || (request_.prefix && (request_.lower || request_.upper)))
     return refuse(StorageError::kInvalidArgument);
   absl::StatusOr<KeyRange> range = EntriesOf(request_, index_->id);
   if (!range.ok()) return refuse(StorageError::kInvalidArgument);
@@ -62,15 +65,19 @@ std::optional<FieldValue> IndexFinder::FieldOf(std::string_view value) {
   return found.front().field;
 }
 
-void IndexFinder::AddRow(std::string_view raw_key, FieldValue field, std::string_view position,
-                         std::string_view value) {
+FoundRow IndexFinder::MakeRow(std::string_view raw_key, FieldValue field, std::string_view position,
+                              std::string_view value) const {
   FoundRow row{.key = Blob(raw_key), .field = std::move(field), .position = Blob(position)};
   if (request_.with_value) row.value = Blob(value);
-  bytes_ += row.key.bytes.size() + position.size() + (request_.with_value ? value.size() : 0);
-  response_.rows.push_back(std::move(row));
+  return row;
 }
 
-Turned IndexFinder::ReadEntries(const FindTerms& terms) {
+size_t IndexFinder::BytesOf(const FoundRow& row) {
+  return row.key.bytes.size() + row.position.bytes.size() + row.field.string.bytes.size() +
+         (row.value ? row.value->bytes.size() : 0);
+}
+
+Turned IndexFinder::ReadEntries(const ReadTerms& terms) {
   if (range_.IsEmpty()) return Answer(terms);
   const auto at = index_->entries->Walk(
       range_, request_.descending ? Direction::kBackward : Direction::kForward);
@@ -80,10 +87,8 @@ Turned IndexFinder::ReadEntries(const FindTerms& terms) {
     if (!entry) return absl::DataLossError("an index holds what is no entry");
     const bool is_full = static_cast<int32_t>(response_.rows.size()) >= request_.limit ||
                          bytes_ >= kAnswerBytes || examined_ >= kEntriesMax;
-    if (is_full) {
-      return Answer(terms);
-    }
-    if (left-- == 0 || terms.clock.Now() >= terms.deadline) {
+    if (is_full) return Answer(terms);
+    if (left == 0 || (left < kTurnRecords && terms.clock.Now() >= terms.deadline)) {
       // The next turn begins here.
       if (request_.descending)
         range_.end = JustBehind(at->key());
@@ -91,6 +96,7 @@ Turned IndexFinder::ReadEntries(const FindTerms& terms) {
         range_.first = at->key();
       return std::nullopt;
     }
+    --left;
     ++examined_;
     response_.next = Blob(entry->position);
     const absl::StatusOr<Record> record = data_->Get(entry->raw_key, terms.now, ReadTier::kAll);
@@ -100,14 +106,16 @@ Turned IndexFinder::ReadEntries(const FindTerms& terms) {
     std::string now;
     // The entry of a field that the record had before.
     if (!field || !AppendField(*field, &now) || now != entry->field) continue;
-    AddRow(entry->raw_key, *std::move(field), entry->position, record->value);
+    FoundRow row = MakeRow(entry->raw_key, *std::move(field), entry->position, record->value);
+    bytes_ += BytesOf(row);
+    response_.rows.push_back(std::move(row));
   }
   RETURN_IF_ERROR(at->status());
   response_.next.reset();
   return Answer(terms);
 }
 
-Turned IndexFinder::ReadRecords(const FindTerms& terms) {
+Turned IndexFinder::ReadRecords(const ReadTerms& terms) {
   const auto at = data_->WalkAside(range_);
   for (int64_t left = kTurnRecords; at->Valid() && left > 0; at->Next(), --left) {
     if (!IsRawKey(at->key()) || IsExpired(at->expire_ts(), terms.now)) continue;
@@ -118,29 +126,25 @@ Turned IndexFinder::ReadRecords(const FindTerms& terms) {
     if (request_.after && (request_.descending ? position >= request_.after->bytes
                                                : position <= request_.after->bytes))
       continue;
-    FoundRow row{.key = Blob(at->key()), .field = *std::move(field), .position = Blob(position)};
-    if (request_.with_value) row.value = Blob(at->value());
+    FoundRow row = MakeRow(at->key(), *std::move(field), position, at->value());
+    bytes_ += BytesOf(row);
     best_.emplace(std::move(position), std::move(row));
-    // One more than are wanted tells that there are more.
-    if (best_.size() <= static_cast<size_t>(request_.limit) + 1) continue;
-    best_.erase(request_.descending ? best_.begin() : std::prev(best_.end()));
+    while (best_.size() > static_cast<size_t>(request_.limit) ||
+           (bytes_ > kAnswerBytes && best_.size() > 1)) {
+      const auto last = request_.descending ? best_.begin() : std::prev(best_.end());
+      bytes_ -= BytesOf(last->second);
+      best_.erase(last);
+      has_more_ = true;
+    }
   }
   RETURN_IF_ERROR(at->status());
   if (at->Valid()) {
     range_.first = at->key();
     return std::nullopt;
   }
-  const auto add = [this](FoundRow& row) {
-    if (static_cast<int32_t>(response_.rows.size()) == request_.limit) {
-      response_.next = response_.rows.back().position;
-      return;
-    }
-    response_.rows.push_back(std::move(row));
-  };
-  if (request_.descending)
-    std::for_each(best_.rbegin(), best_.rend(), [&](auto& entry) { add(entry.second); });
-  else
-    std::for_each(best_.begin(), best_.end(), [&](auto& entry) { add(entry.second); });
+  for (auto& [position, row] : best_) response_.rows.push_back(std::move(row));
+  if (request_.descending) std::reverse(response_.rows.begin(), response_.rows.end());
+  if (has_more_) response_.next = response_.rows.back().position;
   return Answer(terms);
 }
 

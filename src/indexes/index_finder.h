@@ -19,29 +19,19 @@
 #include <optional>
 #include <string>
 
-#include "base/ids.h"
-#include "env/clock.h"
+#include "data_api/read_operations.h"
 #include "indexes/field_reader.h"
 #include "indexes/index_set.h"
 #include "messages/index_messages.h"
 
 namespace arion {
 
-// What holds for one turn.
-struct FindTerms {
-  PartitionId pid;
-  std::string server;
-  // In seconds since 2016.
-  uint32_t now = 0;
-  const Clock& clock;
-  Instant deadline;
-};
-
+// Made for one question.
 class IndexFinder {
  public:
   static constexpr int32_t kRowsMax = 10'000;
   static constexpr int64_t kEntriesMax = 5'000;
-  // Of a turn.
+  // Of a turn; one at least, however late it is.
   static constexpr int64_t kTurnRecords = 1'000;
   static constexpr size_t kAnswerBytes = 4 << 20;
 
@@ -50,20 +40,22 @@ class IndexFinder {
   ~IndexFinder();
 
   // nullopt: the turn is over; others get theirs, then it is called again.
-  absl::StatusOr<std::optional<FindResponse>> Turn(const FindTerms& terms);
+  absl::StatusOr<std::optional<FindResponse>> Turn(const ReadTerms& terms);
 
  private:
-  absl::StatusOr<std::optional<FindResponse>> Begin(const FindTerms& terms);
-  absl::StatusOr<std::optional<FindResponse>> ReadEntries(const FindTerms& terms);
-  absl::StatusOr<std::optional<FindResponse>> ReadRecords(const FindTerms& terms);
+  absl::StatusOr<std::optional<FindResponse>> Begin(const ReadTerms& terms);
+  absl::StatusOr<std::optional<FindResponse>> ReadEntries(const ReadTerms& terms);
+  absl::StatusOr<std::optional<FindResponse>> ReadRecords(const ReadTerms& terms);
   // The record's field, if it has one within the bounds.
   std::optional<FieldValue> FieldOf(std::string_view value);
-  void AddRow(std::string_view raw_key, FieldValue field, std::string_view position,
-              std::string_view value);
-  FindResponse Answer(const FindTerms& terms);
+  FoundRow MakeRow(std::string_view raw_key, FieldValue field, std::string_view position,
+                   std::string_view value) const;
+  static size_t BytesOf(const FoundRow& row);
+  FindResponse Answer(const ReadTerms& terms);
 
   const std::shared_ptr<const Engine> engine_;
-  const FindRequest request_;
+  // Its limit is at most kRowsMax.
+  FindRequest request_;
   // They go before the engine.
   std::shared_ptr<const EngineView> data_;
   std::optional<IndexSet::Reading> index_;
@@ -73,8 +65,9 @@ class IndexFinder {
   int64_t examined_ = 0;
   size_t bytes_ = 0;
   FindResponse response_;
-  // Of a scan: the first rows of the order so far, by position.
+  // Of a scan: the first rows of the order so far, by position, within the answer's bounds.
   std::map<std::string, FoundRow, std::less<>> best_;
+  bool has_more_ = false;
 };
 
 }  // namespace arion

@@ -19,7 +19,10 @@ namespace arion {
 namespace {
 
 // Holds the decree up to which the entries cover the data.
-std::string CoveredKey() { return JoinRawKey({}, "covered"); }
+const std::string& CoveredKey() {
+  static const std::string key = JoinRawKey({}, "covered");
+  return key;
+}
 
 // A view of a store, which it keeps.
 class HeldView : public EngineView {
@@ -144,7 +147,7 @@ absl::Status IndexSet::Install(IndexList list, const Engine* data) {
   if (!list.indexes.empty())
     live.reset(new Live{.store = store(),
                         .serial = list.serial,
-                        .ids = {},
+                        .prefixes = {},
                         .counts = {},
                         .reader = FieldReader(DefinitionsOf(list.indexes))});
   std::map<uint32_t, std::shared_ptr<Counts>> counts;
@@ -159,7 +162,7 @@ absl::Status IndexSet::Install(IndexList list, const Engine* data) {
       its->entries = index.entries;
       its->left_out = index.left_out;
     }
-    live->ids.push_back(index.id);
+    live->prefixes.push_back(EntryPrefix(index.id));
     live->counts.push_back(its);
   }
   const MutexLock apply(apply_mutex_);
@@ -173,9 +176,8 @@ absl::Status IndexSet::Install(IndexList list, const Engine* data) {
 }
 
 absl::Status IndexSet::PutCovered(IndexStore& store, Decree decree, int64_t serial) {
-  const std::string key = CoveredKey();
   const std::string value = EncodeCovered({.decree = decree, .serial = serial});
-  const WriteOp op{.key = key, .value = value};
+  const WriteOp op{.key = CoveredKey(), .value = value};
   // Writers wait meanwhile: it must not.
   const Engine::AppliedMutation batch{.decree = store.last_applied() + 1, .ops = {&op, 1}};
   return store.TryApplyAll({&batch, 1});
@@ -234,7 +236,7 @@ absl::Status IndexSet::Put(absl::Span<const Engine::AppliedMutation> mutations, 
       for (const auto& counts : live_->counts) ++counts->left_out;
       for (const FieldReader::Found& found : live_->reader.Read(op.value)) {
         const size_t begin = bytes_.size();
-        bytes_ += EntryPrefix(live_->ids[found.at]);
+        bytes_ += live_->prefixes[found.at];
         if (!AppendField(found.field, &bytes_)) {
           bytes_.resize(begin);
           continue;
@@ -251,10 +253,9 @@ absl::Status IndexSet::Put(absl::Span<const Engine::AppliedMutation> mutations, 
     ops_.push_back({.key = std::string_view(bytes_).substr(begin, end - begin)});
     begin = end;
   }
-  const std::string covered_key = CoveredKey();
   const std::string covered =
       EncodeCovered({.decree = mutations.back().decree, .serial = live_->serial});
-  ops_.push_back({.key = covered_key, .value = covered});
+  ops_.push_back({.key = CoveredKey(), .value = covered});
   // The store counts its own batches.
   IndexStore& store = *live_->store;
   const Engine::AppliedMutation batch{.decree = store.last_applied() + 1, .ops = ops_};
@@ -271,6 +272,11 @@ void IndexSet::GiveUp(const absl::Status& why) {
   const MutexLock lock(mutex_);
   is_given_up_ = true;
   for (ListedIndex& index : list_.indexes) index.is_whole = false;
+}
+
+void IndexSet::Abandon(const absl::Status& why) {
+  const MutexLock lock(apply_mutex_);
+  GiveUp(why);
 }
 
 void IndexSet::Flush() {
@@ -427,11 +433,6 @@ std::vector<IndexProgress> IndexSet::Progress() const {
   return all;
 }
 
-uint64_t IndexSet::size_bytes() const {
-  const MutexLock lock(mutex_);
-  return store_ == nullptr ? 0 : store_->size_bytes();
-}
-
 absl::Status IndexSet::Close() {
   const MutexLock change(change_mutex_);
   std::shared_ptr<IndexStore> store;
@@ -463,7 +464,9 @@ IndexBuild::IndexBuild(std::shared_ptr<IndexSet> set, std::vector<uint32_t> ids,
       data_bytes_(data.size_bytes()),
       store_(std::move(store)),
       writer_(std::move(writer)),
-      view_(std::move(view)) {}
+      view_(std::move(view)) {
+  for (const uint32_t id : ids_) prefixes_.push_back(EntryPrefix(id));
+}
 
 IndexBuild::~IndexBuild() = default;
 
@@ -487,7 +490,7 @@ absl::Status IndexBuild::Walk(int64_t records) {
     if (!IsRawKey(at->key())) continue;
     for (const auto& counts : counts_) ++counts->left_out;
     for (const FieldReader::Found& found : reader_.Read(at->value())) {
-      entry = EntryPrefix(ids_[found.at]);
+      entry = prefixes_[found.at];
       if (!AppendField(found.field, &entry)) continue;
       entry += at->key();
       RETURN_IF_ERROR(writer_->Add(entry));

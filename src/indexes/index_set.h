@@ -74,7 +74,8 @@ class IndexSet : public std::enable_shared_from_this<IndexSet> {
   // Makes what is in the store durable. Called before the data are.
   void Flush();
   // These are the table's indexes from now on: records that are written get entries from here on.
-  // What was there and is not named goes. In a pool, while no build is under way; `data`: the engine around which it stands.
+  // What was there and is not named goes. In a pool, while no build is under way; `data`: the engine
+  // around which it stands.
   absl::Status Define(const std::vector<NamedIndex>& indexes, const Engine& data);
   // Whether Define would change anything, or an index is to be built that is not paused.
   bool IsDefined(const std::vector<NamedIndex>& indexes) const;
@@ -93,8 +94,8 @@ class IndexSet : public std::enable_shared_from_this<IndexSet> {
   // nullopt: there is none of that name.
   std::optional<Reading> Read(std::string_view name) const;
   std::vector<IndexProgress> Progress() const;
-  // Bytes of the store, about.
-  uint64_t size_bytes() const;
+  // They can't be built as they are: from here on nothing is defined, and Define begins anew.
+  void Abandon(const absl::Status& why);
 
   absl::Status Close();
 
@@ -108,7 +109,8 @@ class IndexSet : public std::enable_shared_from_this<IndexSet> {
     std::shared_ptr<IndexStore> store;
     // The list's.
     int64_t serial = 0;
-    std::vector<uint32_t> ids;
+    // EntryPrefix of each index, and its figures; in the reader's order.
+    std::vector<std::string> prefixes;
     std::vector<std::shared_ptr<Counts>> counts;
     FieldReader reader;
   };
@@ -178,6 +180,8 @@ class IndexBuild {
 
   const std::shared_ptr<IndexSet> set_;
   const std::vector<uint32_t> ids_;
+  // As IndexSet::Live has them.
+  std::vector<std::string> prefixes_;
   const std::vector<std::shared_ptr<IndexSet::Counts>> counts_;
   FieldReader reader_;
   Engine& data_;

@@ -29,13 +29,14 @@ void IndexUpkeep::Consider() {
   if (is_closed_ || is_busy_ || engine_ == nullptr) return;
   const std::shared_ptr<IndexSet> indexes = engine_->indexes();
   if (indexes == nullptr) return;
-  if (!hooks_.wanted().empty()) hooks_.note(indexes);
+  if (noted_.lock() != indexes) hooks_.note(indexes);
+  noted_ = indexes;
   if (hooks_.is_quiet_awaited()) return ConsiderAfter(kTryAgain);
   // index_upkeep/U2: once they are told it is called again.
   if (!hooks_.is_told() && !indexes->Progress().empty()) return;
   if (!indexes->IsDefined(hooks_.wanted())) {
-    if (build_ != nullptr) EndBuild();
-    return Define(engine_);
+    // A build is of one list.
+    return build_ != nullptr ? EndBuild() : Define(engine_);
   }
   if (build_ != nullptr) return Step();
   if (!indexes->IsToBeBuilt()) return;
@@ -59,11 +60,7 @@ void IndexUpkeep::Define(std::shared_ptr<Engine> engine) {
       [engine = std::move(engine), wanted = hooks_.wanted()] {
         return engine->indexes()->Define(wanted, *engine);
       },
-      [this](const absl::Status& status) {
-        is_busy_ = false;
-        if (!status.ok()) return Failed(status, IsRefusal(status) ? kTryAgain : kLookAgain);
-        Consider();
-      });
+      [this](const absl::Status& status) { Returned(nullptr, status); });
 }
 
 void IndexUpkeep::Begin(std::shared_ptr<Engine> engine) {
@@ -82,10 +79,13 @@ void IndexUpkeep::Step() {
   // In the pool it is the job's: EndBuild must find none here.
   auto build = std::make_shared<std::unique_ptr<IndexBuild>>(std::move(build_));
   hooks_.in_bulk_pool(
-      [build] {
+      [build, engine = engine_] {
         const absl::Status status = (*build)->Step(kStepRecords);
+        const bool has_failed = !status.ok() && !IsRefusal(status);
         // Whatever it holds goes here, not on the strand.
-        if ((*build)->is_done() || (!status.ok() && !IsRefusal(status))) *build = nullptr;
+        if ((*build)->is_done() || has_failed) *build = nullptr;
+        // What of it is in the store is not known: the same again might never succeed.
+        if (has_failed) engine->indexes()->Abandon(status);
         return status;
       },
       [this, build](const absl::Status& status) {
@@ -98,16 +98,12 @@ void IndexUpkeep::Step() {
 void IndexUpkeep::Returned(std::unique_ptr<IndexBuild> build, const absl::Status& status) {
   is_busy_ = false;
   build_ = std::move(build);
-  if (std::exchange(is_ending_, false)) EndBuild();
   if (build_ == nullptr) slot_ = nullptr;
-  if (!status.ok()) return Failed(status, IsRefusal(status) ? kTryAgain : kLookAgain);
-  Consider();
-}
-
-void IndexUpkeep::Failed(const absl::Status& status, absl::Duration again) {
+  if (std::exchange(is_ending_, false) && build_ != nullptr) return EndBuild();
+  if (status.ok()) return Consider();
   if (is_closed_) return;
   LOG(WARNING) << hooks_.tag() << " indexes: " << status << ", tried again";
-  ConsiderAfter(again);
+  ConsiderAfter(IsRefusal(status) ? kTryAgain : kLookAgain);
 }
 
 void IndexUpkeep::EndBuild() {
@@ -115,15 +111,16 @@ void IndexUpkeep::EndBuild() {
     is_ending_ = true;
     return;
   }
-  slot_ = nullptr;
   if (build_ == nullptr) return;
-  // What it holds is let go of in the pool: there are files to be removed.
+  is_busy_ = true;
+  // What it holds is let go of in the pool: there are files to be removed. The next build uses the
+  // same names, so it waits for that.
   hooks_.in_bulk_pool(
       [build = std::shared_ptr<IndexBuild>(std::move(build_))]() mutable {
         build = nullptr;
         return absl::OkStatus();
       },
-      [](const absl::Status&) {});
+      [this](const absl::Status& status) { Returned(nullptr, status); });
 }
 
 void IndexUpkeep::Close() {

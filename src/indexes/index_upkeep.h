@@ -4,7 +4,8 @@
 // Shapes    All that are missing are built in one walk over the data. A change of the environments
 //           ends a build, and one of all that are missing then begins. A learner's are not built:
 //           its content is about to be replaced.
-// Errors    A refusal: again after a second. Any other error: all anew after kLookAgain.
+// Errors    A refusal: the same again after a second. Any other error: all indexes anew after
+//           kLookAgain.
 // Threads   Strand-bound; builds run in the pool.
 // Lifetime  A part of a replica, beside what it is given.
 // Promises  index_upkeep/U1  After EndBuild no build holds a view of the engine but in the pool,
@@ -89,7 +90,6 @@ class IndexUpkeep {
   void Begin(std::shared_ptr<Engine> engine);
   void Step();
   void Returned(std::unique_ptr<IndexBuild> build, const absl::Status& status);
-  void Failed(const absl::Status& status, absl::Duration again);
 
   const std::shared_ptr<BuilderSlots> slots_;
   const std::shared_ptr<Engine>& engine_;
@@ -101,6 +101,8 @@ class IndexUpkeep {
   bool is_ending_ = false;
   // A timer will look again.
   bool is_looked_for_ = false;
+  // What displays were told of.
+  std::weak_ptr<IndexSet> noted_;
   std::unique_ptr<IndexBuild> build_;
   std::shared_ptr<void> slot_;
 };

@@ -7,14 +7,13 @@
 #include <rapidjson/stringbuffer.h>
 #include <rapidjson/writer.h>
 
-#include <algorithm>
 #include <memory>
-#include <optional>
 #include <utility>
 #include <variant>
 
 #include "base/mutex.h"
 #include "base/status.h"
+#include "client/field_literal.h"
 #include "http/http_message.h"
 
 namespace arion {
@@ -44,19 +43,6 @@ class FindClient {
   std::unique_ptr<Client> client_ ABSL_GUARDED_BY(mutex_);
 };
 
-// true, a number, or a text; in double quotes always a text.
-IndexedValue ValueOf(const std::string& text) {
-  if (text.size() >= 2 && text.front() == '"' && text.back() == '"')
-    return text.substr(1, text.size() - 2);
-  if (text == "true" || text == "false") return text == "true";
-  int64_t integer = 0;
-  double number = 0;
-  if (absl::SimpleAtoi(text, &integer)) return integer;
-  const bool is_number = !text.empty() && text.find_first_not_of("+-.0123456789eE") == text.npos;
-  if (is_number && absl::SimpleAtod(text, &number)) return number;
-  return text;
-}
-
 // A question taken from the page's arguments; `options` points into `prefix` and `after`.
 struct Asked {
   std::string table, index, prefix, after;
@@ -69,11 +55,12 @@ absl::Status Take(const std::string& name, const std::string& value, Asked* aske
   } else if (name == "index") {
     asked->index = value;
   } else if (name == "equals") {
-    options.lower = options.upper = ValueOf(value);
+    ASSIGN_OR_RETURN(options.lower, ParseFieldLiteral(value));
+    options.upper = options.lower;
   } else if (name == "from") {
-    options.lower = ValueOf(value);
+    ASSIGN_OR_RETURN(options.lower, ParseFieldLiteral(value));
   } else if (name == "to") {
-    options.upper = ValueOf(value);
+    ASSIGN_OR_RETURN(options.upper, ParseFieldLiteral(value));
   } else if (name == "prefix") {
     asked->prefix = value;
     options.prefix = asked->prefix;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "main/replica_process.h"
-#include "main/find_page.h"
 
 #include <absl/strings/numbers.h>
 #include <absl/strings/str_split.h>
@@ -38,6 +37,7 @@
 #include "legacy/shared_log_stats.h"
 #include "main/cluster_file.h"
 #include "main/descriptor_limit.h"
+#include "main/find_page.h"
 #include "main/pegasus_join.h"
 #include "main/server_process.h"
 #include "membership/join_notes.h"

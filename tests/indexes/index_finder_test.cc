@@ -66,8 +66,8 @@ TEST_F(IndexFinderTest, RefusalsSayWhatIsWrong) {
   replica_.BuildAll();
   EXPECT_EQ(ErrorOf(Page({.index = "other"})), StorageError::kNotFound);
   EXPECT_EQ(ErrorOf(Page({.index = "by_n", .limit = -1})), StorageError::kInvalidArgument);
-  EXPECT_EQ(ErrorOf(Page({.index = "by_n", .limit = IndexFinder::kRowsMax + 1})),
-            StorageError::kInvalidArgument);
+  EXPECT_EQ(ErrorOf(Page({.index = "by_n", .limit = IndexFinder::kRowsMax + 1})), StorageError::kOk)
+      << "it gets as many as there may be, and goes on";
   EXPECT_EQ(ErrorOf(Page({.index = "by_n", .lower = FieldValue{.kind = 9}})),
             StorageError::kInvalidArgument);
   EXPECT_EQ(
@@ -85,6 +85,44 @@ TEST_F(IndexFinderTest, EntriesOfRecordsThatChangedEndAnAnswerToo) {
   EXPECT_TRUE(first.rows.empty());
   EXPECT_TRUE(first.next.has_value()) << "there is a way forward";
   EXPECT_EQ(replica_.Find(request)->size(), 1u);
+}
+
+TEST_F(IndexFinderTest, ATurnThatIsLateGoesOnAllTheSame) {
+  replica_.BuildAll();
+  IndexFinder finder(replica_.shared_engine(), {.index = "by_n", .limit = 100});
+  int turns = 0;
+  absl::StatusOr<std::optional<FindResponse>> answer;
+  do {
+    answer = finder.Turn({.pid = {1, 0},
+                          .server = "here",
+                          .now = 0,
+                          .clock = environment_.clock(),
+                          .deadline = Instant(0)});
+    ASSERT_TRUE(answer.ok());
+    ASSERT_LT(++turns, 40) << "an entry a turn at least";
+  } while (!answer->has_value());
+  EXPECT_EQ((*answer)->rows.size(), 30u);
+}
+
+TEST_F(IndexFinderTest, AnswersAreBoundedInBytesFromTheIndexAndFromAScan) {
+  for (int i = 0; i < 60; ++i)
+    replica_.Put({{"large" + std::to_string(i),
+                   R"({"n":7,"fill":")" + std::string(200'000, 'x') + R"("})"}});
+  FindRequest request{.index = "by_n",
+                      .lower = FieldValue::Of(int64_t{7}),
+                      .limit = 1000,
+                      .with_value = true,
+                      .may_scan = true};
+  for (const bool is_whole : {false, true}) {
+    if (is_whole) replica_.BuildAll();
+    for (const bool descending : {false, true}) {
+      request.descending = descending;
+      const FindResponse page = Page(request);
+      EXPECT_LT(page.rows.size(), 25u);
+      EXPECT_GT(page.rows.size(), 15u);
+      EXPECT_EQ(*replica_.Find(request), replica_.Wanted(request, "$.n"));
+    }
+  }
 }
 
 TEST_F(IndexFinderTest, AnyPositionToGoOnFrom) {

@@ -5,6 +5,9 @@
 
 #include <deque>
 
+#include "base/status.h"
+#include "engine/engine_wrapper.h"
+#include "engine/index_store.h"
 #include "engine/memory_engine.h"
 #include "indexes/index_book.h"
 #include "tests/indexes/indexed_replica.h"
@@ -13,6 +16,45 @@ namespace arion {
 namespace {
 
 using Texts = std::vector<std::pair<std::string, std::string>>;
+
+// Its bulk loads fail at their end, as often as is said.
+class FailingFactory : public MemoryEngineFactory {
+ public:
+  using MemoryEngineFactory::MemoryEngineFactory;
+
+  absl::StatusOr<std::unique_ptr<IndexStore>> OpenIndexStore(
+      const std::string& directory) override {
+    ASSIGN_OR_RETURN(auto store, MemoryEngineFactory::OpenIndexStore(directory));
+    return std::make_unique<Store>(std::move(store), failures_);
+  }
+  void Fail(int times) { *failures_ = times; }
+
+ private:
+  struct Writer : BulkWriter {
+    Writer(std::unique_ptr<BulkWriter> inner, std::shared_ptr<int> failures)
+        : inner(std::move(inner)), failures(std::move(failures)) {}
+    absl::Status Add(std::string_view raw_key) override { return inner->Add(raw_key); }
+    absl::Status Finish() override {
+      if (*failures > 0) return --*failures, absl::DataLossError("injected");
+      return inner->Finish();
+    }
+    const std::unique_ptr<BulkWriter> inner;
+    const std::shared_ptr<int> failures;
+  };
+  struct Store : EngineWrapper<IndexStore> {
+    Store(std::unique_ptr<IndexStore> store, std::shared_ptr<int> failures)
+        : EngineWrapper(std::move(store)), failures(std::move(failures)) {}
+    absl::StatusOr<std::unique_ptr<BulkWriter>> NewBulkWriter() override {
+      ASSIGN_OR_RETURN(auto writer, static_cast<IndexStore&>(inner()).NewBulkWriter());
+      return std::make_unique<Writer>(std::move(writer), failures);
+    }
+    absl::Status RemoveRange(const KeyRange& range) override {
+      return static_cast<IndexStore&>(inner()).RemoveRange(range);
+    }
+    const std::shared_ptr<int> failures;
+  };
+  const std::shared_ptr<int> failures_ = std::make_shared<int>(0);
+};
 
 // The pool and the timers are queues that the test works off.
 class IndexUpkeepTest : public testing::Test {
@@ -84,7 +126,7 @@ class IndexUpkeepTest : public testing::Test {
     absl::AnyInvocable<void(absl::Status)> then;
   };
   TestEnvironment environment_;
-  MemoryEngineFactory plain_{environment_};
+  FailingFactory plain_{environment_};
   IndexedEngineFactory factory_{environment_.files(), plain_};
   IndexBook book_;
   std::deque<Job> pool_;
@@ -171,6 +213,33 @@ TEST_F(IndexUpkeepTest, APausedOneIsBuiltWhenItGoesOn) {
   Want({{"by_n", "$.n"}});
   RunPool();
   EXPECT_TRUE(IsWhole("by_n"));
+}
+
+TEST_F(IndexUpkeepTest, ABuildThatFailsBeginsAnewWithEverything) {
+  Put(5);
+  plain_.Fail(2);
+  Want({{"by_n", "$.n"}});
+  for (int i = 0; i < 2; ++i) {
+    RunPool();
+    EXPECT_FALSE(IsWhole("by_n"));
+    EXPECT_FALSE(engine_->indexes()->IsDefined(wanted_)) << "what is in the store is not known";
+    RunTimers();
+  }
+  RunPool();
+  EXPECT_TRUE(IsWhole("by_n"));
+}
+
+TEST_F(IndexUpkeepTest, ABuildThatIsGivenUpIsGoneBeforeTheNext) {
+  Put(2 * static_cast<int>(IndexUpkeep::kStepRecords) + 5);
+  Want({{"by_n", "$.n"}});
+  RunJob(), RunJob(), RunJob();
+  Want({{"first", "bytes(0,1)"}});
+  RunJob();  // the step that was in the pool
+  ASSERT_EQ(pool_.size(), 1u) << "the former build is let go of, and nothing else";
+  RunJob();
+  EXPECT_FALSE(engine_->indexes()->IsDefined(wanted_)) << "only now it is defined";
+  RunPool();
+  EXPECT_TRUE(IsWhole("first"));
 }
 
 TEST_F(IndexUpkeepTest, ABuildInThePoolEndsBeforeTheEngineGoes) {

@@ -35,6 +35,7 @@ class IndexedReplica {
   }
 
   Engine& engine() { return *engine_; }
+  std::shared_ptr<const Engine> shared_engine() const { return engine_; }
   IndexSet& indexes() { return *engine_->indexes(); }
   const Model& model() const { return states_.back(); }
   EngineFactory& indexed() { return indexed_; }

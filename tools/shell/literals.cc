@@ -1,55 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/shell/literals.h"
 
-#include <absl/strings/ascii.h>
-#include <absl/strings/numbers.h>
 #include <absl/strings/str_split.h>
-#include <rapidjson/document.h>
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <utility>
 
 #include "base/status.h"
+#include "client/field_literal.h"
 
 namespace arion::shell {
-namespace {
-
-// As JSON writes them: no sign but a minus, no zero before other digits (as post codes have), no
-// "nan", "inf" or hexadecimal: these are words.
-bool IsNumber(std::string_view word) {
-  if (word.starts_with('-')) word.remove_prefix(1);
-  const bool has_idle_zero =
-      word.size() > 1 && word[0] == '0' && absl::ascii_isdigit(static_cast<unsigned char>(word[1]));
-  return !word.empty() && !has_idle_zero &&
-         absl::ascii_isdigit(static_cast<unsigned char>(word.front())) &&
-         word.find_first_not_of("0123456789.eE+-") == std::string_view::npos;
-}
-
-absl::StatusOr<IndexedValue> ParseString(std::string_view word) {
-  rapidjson::Document document;
-  document.Parse<rapidjson::kParseIterativeFlag>(word.data(), word.size());
-  if (document.HasParseError() || !document.IsString())
-    return absl::InvalidArgumentError(
-        absl::StrCat(Escape(word), " begins with a quote and is no string as JSON writes them"));
-  return IndexedValue(std::string(document.GetString(), document.GetStringLength()));
-}
-
-}  // namespace
-
-absl::StatusOr<IndexedValue> ParseLiteral(std::string_view word) {
-  if (word.starts_with('"')) return ParseString(word);
-  if (word == "true" || word == "false") return IndexedValue(word == "true");
-  if (IsNumber(word)) {
-    if (int64_t whole = 0; absl::SimpleAtoi(Text(word), &whole)) return IndexedValue(whole);
-    double fraction = 0;
-    if (absl::SimpleAtod(Text(word), &fraction) && std::isfinite(fraction))
-      return IndexedValue(fraction);
-  }
-  return IndexedValue(std::string(word));
-}
-
 std::string_view TypeOf(const IndexedValue& value) {
   static constexpr std::string_view kTypes[] = {"bool", "integer", "double", "string"};
   static_assert(std::size(kTypes) == std::variant_size_v<IndexedValue>);
@@ -80,10 +41,10 @@ absl::StatusOr<FindOptions> ParseCondition(const Words& words, size_t from) {
     options.prefix = words[from + 1];
     return options;
   }
-  ASSIGN_OR_RETURN(IndexedValue first, ParseLiteral(words[from + 1]));
+  ASSIGN_OR_RETURN(IndexedValue first, ParseFieldLiteral(words[from + 1]));
   if (how == "between") {
     options.lower = std::move(first);
-    ASSIGN_OR_RETURN(options.upper, ParseLiteral(words[from + 2]));
+    ASSIGN_OR_RETURN(options.upper, ParseFieldLiteral(words[from + 2]));
     return options;
   }
   if (how != "=" && how != "<" && how != "<=" && how != ">" && how != ">=")

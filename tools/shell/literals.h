@@ -1,9 +1,7 @@
 // Literals: values of indexed fields as words of the shell, and as they are shown.
 //
-// Shapes    5, -7: a whole number. 1.5, 2e3, and whole numbers beyond 64 bits: a fraction. true,
-//           false. 007 is none of them. "5": a string, with JSON's escapes; the shell takes quotes of its own away, so
-//           this one is written '"5"'. Any other word is a string as it stands.
-// Errors    InvalidArgument: it begins with a quote and is no JSON string.
+// Shapes    client/field_literal.h; the shell takes quotes of its own away, so the string 5 is written
+//           '"5"'.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -19,7 +17,6 @@
 
 namespace arion::shell {
 
-absl::StatusOr<IndexedValue> ParseLiteral(std::string_view word);
 // bool, integer, double, string.
 std::string_view TypeOf(const IndexedValue& value);
 // Numbers so that they are read back as the same; strings by `shown`.
