@@ -230,14 +230,17 @@ Endpoint Succession::LastOne(const Partition& partition) {
 Endpoint Succession::LongestDurable(const Partition& partition, const Candidate& earlier,
                                     const Candidate& last) {
   const Candidate* longest = &last;
-  auto rank = [](const Candidate& c) { return std::tuple(c.mutation_ballot, c.prepared); };
+  const auto rank = [](const Candidate& c) { return std::tuple(c.mutation_ballot, c.prepared); };
   // A learner's state says -1: however long, it may lack what the last member acknowledged. An older
   // server's ballot may be one under which it only was to learn.
   const bool is_sure =
       earlier.has_replica && earlier.tells_ballot && earlier.mutation_ballot >= Ballot(0);
-  // Where no mutation is in the log (0), nothing is at its end that could be damaged either.
-  const bool may_lack = last.mutation_ballot != Ballot(0);
-  if (is_sure && may_lack && rank(earlier) > rank(last)) longest = &earlier;
+  // Where no mutation is in its log (0), the last one has the rank of the ballot that it was told
+  // last: it acknowledged nothing under a larger one. Most often it holds a checkpoint and has no
+  // end that could be damaged; but its disk may also be as it was before its first mutation.
+  const bool has_none = last.mutation_ballot == Ballot(0);
+  const std::tuple end(has_none ? last.ballot : last.mutation_ballot, last.prepared);
+  if (is_sure && rank(earlier) > end) longest = &earlier;
   const bool may_come = !earlier.is_known && state_.IsAlive(earlier.endpoint);
   if (may_come && last.is_unclean && IsStillTime(partition)) return {};
   return longest->prepared < partition.KnownCommitted() ? Endpoint{} : longest->endpoint;

@@ -328,5 +328,36 @@ TEST_F(SuccessionTest, WithDurableLogsTheLastDroppedNodeIsEnough) {
   EXPECT_FALSE(OfLastDrops().leader.IsValid());
 }
 
+// Seen in simulation (129200329): of a new table's two members the primary's disk came back as it was
+// before the first write. The table was dropped before it was missed, so it had left last.
+TEST_F(SuccessionTest, AnOlderCopyWithoutAMutationIsNotTakenForACheckpoint) {
+  const auto durable = [](int64_t ballot, int64_t mutation_ballot, int64_t prepared) {
+    ReplicaInfo info = Durable(ballot, prepared, 0);
+    info.last_mutation_ballot = Ballot(mutation_ballot);
+    return info;
+  };
+  struct Row {
+    ReplicaInfo earlier, last;
+    Endpoint chosen;
+  };
+  partition().config.ballot = Ballot(9);
+  for (const Row& row : {
+           Row{durable(2, 2, 1), durable(2, 0, 0), kA},
+           Row{durable(9, 9, 95), durable(7, 0, 91), kA},
+           // It ended where the other one's checkpoint does.
+           Row{durable(7, 7, 91), durable(7, 0, 91), kB},
+           // The last one was told of a ballot under which it may have acknowledged other writes.
+           Row{durable(7, 5, 95), durable(7, 0, 91), kB},
+           // Nor does the other one tell under which ballot it holds more.
+           Row{durable(9, 0, 95), durable(7, 0, 91), kB},
+       }) {
+    Members({}, {}, {kA, kB});
+    Reports(kA, row.earlier);
+    Reports(kB, row.last);
+    EXPECT_EQ(OfLastDrops().leader, row.chosen)
+        << row.earlier.last_prepared_decree << " " << row.last.last_prepared_decree;
+  }
+}
+
 }  // namespace
 }  // namespace arion
