@@ -5,12 +5,16 @@
 #include <utility>
 
 #include "base/log.h"
+#include "pacifica/reconciliation.h"
 
 namespace arion {
 namespace {
 
 // A copy that fails this often in a row will not succeed the next time.
 constexpr int kVainRoundsMax = 10;
+
+// Only an older version says what its log lacks, and that always.
+bool IsOfAnOlderVersion(const LearnRequest& request) { return request.max_gced_decree.has_value(); }
 
 }  // namespace
 
@@ -153,7 +157,12 @@ LearnResponse LearnerSessions::AnswerTo(Decree start) const {
 
 // LT_CACHE: everything from `start` to the committed point, out of memory. What is prepared behind
 // that the learner gets as prepares from now on.
-LearnResponse LearnerSessions::GiveCache(Decree start, Session& session) const {
+//
+// A learner of an older version keeps what it held where that is of a larger ballot than what it is
+// given: it may hold a part of what an earlier primary prepared again. If a smaller ballot follows
+// it ends. So it is given everything as prepared again in this term. Ours forgets what it held, and
+// the ballots it is given are compared with the other members' later.
+LearnResponse LearnerSessions::GiveCache(Decree start, Keeps keeps, Session& session) const {
   session.prepare_start = s_.list.last_committed() + 1;
   session.sent_through = s_.list.last_committed();
   session.was_given = true;
@@ -162,10 +171,15 @@ LearnResponse LearnerSessions::GiveCache(Decree start, Session& session) const {
   response.type = LearnType::kCache;
   response.prepare_start_decree = session.prepare_start;
   response.prepares_all_after = true;
+  std::string& carried = response.state.meta.bytes;
   for (Decree d = start; d < session.prepare_start; ++d) {
     const PrepareList::Entry* entry = s_.list.Find(d);
     CHECK(entry != nullptr) << "committed decrees have no hole";
-    AppendMutation(*entry->mutation, -1, &response.state.meta.bytes);
+    const Mutation& held = *entry->mutation;
+    if (keeps == Keeps::kLargerBallots)
+      AppendMutation(*UnderBallot(held, s_.ballot, held.last_committed), -1, &carried);
+    else
+      AppendMutation(held, -1, &carried);
   }
   return response;
 }
@@ -211,7 +225,8 @@ LearnerSessions::Consequence LearnerSessions::Answer(const LearnReceived& event)
     return Consequence::kEnd;
   }
   if (CacheCovers(start)) {
-    s_.Reply(event.token, GiveCache(start, session));
+    const Keeps keeps = IsOfAnOlderVersion(request) ? Keeps::kLargerBallots : Keeps::kNothing;
+    s_.Reply(event.token, GiveCache(start, keeps, session));
     return Consequence::kSendTail;
   }
   LearnResponse response = AnswerTo(start);
