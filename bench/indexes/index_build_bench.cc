@@ -23,6 +23,7 @@
 #include "base/log.h"
 #include "base/raw_key.h"
 #include "engine/rocksdb_engine.h"
+#include "indexes/index_build.h"
 #include "indexes/index_set.h"
 #include "indexes/indexed_engine.h"
 #include "posix/posix_environment.h"
@@ -201,7 +202,7 @@ class Bench {
   std::string root_;
   PosixEnvironment environment_{PosixEnvironmentOptions{.event_loop_threads = 1}};
   RocksdbEngineFactory plain_{environment_, {.write_buffers_total_bytes = uint64_t{1} << 30}};
-  IndexedEngineFactory factory_{environment_.files(), plain_};
+  IndexedEngineFactory factory_{environment_, plain_};
   std::vector<Partition> partitions_;
 };
 

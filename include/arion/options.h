@@ -18,6 +18,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -239,6 +240,18 @@ struct FindResult {
   std::string next;
 };
 
+// What building is at: of the data, about, what is to be read yet, and how much in a second now.
+struct IndexPace {
+  int64_t left_bytes = 0;
+  int64_t bytes_per_second = 0;
+  // Until it is built; nullopt: nothing is read now.
+  std::optional<int64_t> seconds_left() const {
+    if (left_bytes == 0) return 0;
+    if (bytes_per_second <= 0) return std::nullopt;
+    return left_bytes / bytes_per_second + 1;
+  }
+};
+
 // What an index of a table is at.
 struct IndexOverview {
   int32_t partitions = 0;
@@ -251,6 +264,11 @@ struct IndexOverview {
   int64_t entries = 0;
   // Records that are not in it: no JSON, or without the field.
   int64_t left_out = 0;
+  // Partitions where it is built anew, and answers meanwhile.
+  int32_t renewed = 0;
+  IndexPace pace;
+  // By server, of the partitions it leads: where something is to be built or renewed.
+  std::map<std::string, IndexPace> servers;
 };
 
 // ---- conditional writes ----

@@ -491,6 +491,7 @@ void AddReplicaPages(const AddPage& add, ReplicaServer& server) {
         rapidjson::StringBuffer buffer;
         JsonWriter json(buffer);
         json.StartArray();
+        const std::map<std::string, IndexBook::Pace> paces = server.indexes()->Paces();
         for (const IndexBook::Row& row : server.indexes()->Rows()) {
           json.StartObject();
           Put(json, "table", row.table);
@@ -502,6 +503,14 @@ void AddReplicaPages(const AddPage& add, ReplicaServer& server) {
           json.Double(row.mean_percent);
           Put(json, "entries", row.entries);
           Put(json, "left_out", row.left_out);
+          Put(json, "renewed", row.renewed);
+          // Of the table: one walk builds all that is missing.
+          const auto found = paces.find(row.table);
+          const IndexBook::Pace pace = found == paces.end() ? IndexBook::Pace() : found->second;
+          Put(json, "table_left_bytes", static_cast<int64_t>(pace.left_bytes));
+          Put(json, "table_bytes_per_second", static_cast<int64_t>(pace.bytes_per_second));
+          json.Key("table_seconds_left");
+          pace.seconds_left() ? json.Double(*pace.seconds_left()) : json.Null();
           json.EndObject();
         }
         json.EndArray();

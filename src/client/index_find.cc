@@ -293,7 +293,13 @@ absl::StatusOr<IndexOverview> OverviewOf(const PartitionAnswers& answers) {
     overview.lowest_percent = std::min(overview.lowest_percent, percent);
     overview.entries += answer->entries;
     overview.left_out += answer->left_out;
+    overview.renewed += answer->is_renewed ? 1 : 0;
     sum += percent;
+    if (is_unaware || (percent == 100 && !answer->is_renewed)) continue;
+    for (IndexPace* pace : {&overview.pace, &overview.servers[answer->server]}) {
+      pace->left_bytes += answer->left_bytes;
+      pace->bytes_per_second += answer->bytes_per_second;
+    }
   }
   if (overview.unaware == overview.partitions) return absl::NotFoundError("no such index");
   overview.mean_percent = static_cast<double>(sum) / overview.partitions;

@@ -261,24 +261,46 @@ class MemoryEngine : public IndexStore {
     before_flush_ = std::move(hook);
   }
 
-  absl::StatusOr<std::unique_ptr<BulkWriter>> NewBulkWriter() override {
+  absl::StatusOr<std::unique_ptr<BulkWriter>> NewBulkWriter(
+      const std::vector<std::string>& saved) override {
     class Writer : public BulkWriter {
      public:
       explicit Writer(MemoryEngine& engine) : engine_(engine) {}
-      absl::Status Add(std::string_view raw_key) override {
-        keys_.emplace_back(raw_key);
+      absl::Status Take(const std::vector<std::string>& saved) {
+        if (saved.empty()) return engine_.files_.RemoveAll(directory());
+        for (const std::string& name : saved) {
+          ASSIGN_OR_RETURN(const Records records,
+                           LoadRecords(engine_.files_, JoinPath(directory(), name)));
+          added_.by_key->insert(records.by_key->begin(), records.by_key->end());
+        }
         return absl::OkStatus();
       }
+      absl::Status Add(std::string_view raw_key) override {
+        added_.by_key->emplace(raw_key, Record());
+        return absl::OkStatus();
+      }
+      absl::StatusOr<std::vector<std::string>> Save() override {
+        RETURN_IF_ERROR(CreateDirectoryDurably(engine_.files_, directory()));
+        RETURN_IF_ERROR(WriteFileDurably(engine_.files_, JoinPath(directory(), kRecordsName),
+                                         EncodeRecords(added_)));
+        return std::vector<std::string>{std::string(kRecordsName)};
+      }
+      absl::Status Sort() override { return absl::OkStatus(); }
       absl::Status Finish() override {
-        engine_.AddBeneath(keys_);
-        return engine_.Flush();
+        engine_.AddBeneath(*added_.by_key);
+        RETURN_IF_ERROR(engine_.Flush());
+        return engine_.files_.RemoveAll(directory());
       }
 
      private:
+      std::string directory() const { return JoinPath(engine_.directory_.path(), "bulk"); }
+
       MemoryEngine& engine_;
-      std::vector<std::string> keys_;
+      Records added_;
     };
-    return std::make_unique<Writer>(*this);
+    auto writer = std::make_unique<Writer>(*this);
+    RETURN_IF_ERROR(writer->Take(saved));
+    return writer;
   }
   absl::Status RemoveRange(const KeyRange& range) override {
     const MutexLock lock(mutex_);
@@ -332,10 +354,9 @@ class MemoryEngine : public IndexStore {
     return *records_.by_key;
   }
 
-  void AddBeneath(const std::vector<std::string>& keys) {
+  void AddBeneath(const RecordMap& added) {
     const MutexLock lock(mutex_);
-    RecordMap& by_key = Changing();
-    for (const std::string& key : keys) by_key.emplace(key, Record());
+    Changing().insert(added.begin(), added.end());
   }
 
   // As a compaction does.

@@ -6,9 +6,12 @@
 
 #include <algorithm>
 #include <queue>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "base/raw_key.h"
 #include "base/status.h"
 #include "base/value_schema.h"
 #include "engine/engine_wrapper.h"
@@ -25,8 +28,15 @@ constexpr size_t kMemtableBytes = 16 << 20;
 // Records without values, in the order of their keys, into one table file after the other.
 class TableWriter {
  public:
-  TableWriter(const Database& database, std::string path_prefix)
-      : database_(database), path_prefix_(std::move(path_prefix)) {
+  enum class Kind : uint8_t {
+    // Read once more, and then no more.
+    kRun,
+    // For the store: no file holds records of two hash keys, so that a hash key's files can go
+    // whole. Nothing else would ever remove what lies so deep (rocksdb: allow_ingest_behind).
+    kTable,
+  };
+  TableWriter(const Database& database, Kind kind, std::string path_prefix)
+      : database_(database), kind_(kind), path_prefix_(std::move(path_prefix)) {
     char header[kValueHeaderBytesMax];
     value_.assign(header, StoreValueHeader(ValueSchema::kV1, 0, TimeTag{}, header));
   }
@@ -34,7 +44,8 @@ class TableWriter {
   // Keys rise; one that comes again is passed over.
   absl::Status Add(std::string_view key) {
     if (writer_ != nullptr && key == last_) return absl::OkStatus();
-    if (writer_ != nullptr && writer_->FileSize() >= kTableBytes) RETURN_IF_ERROR(EndTable());
+    if (writer_ != nullptr && (writer_->FileSize() >= kTableBytes || IsOfAnother(key)))
+      RETURN_IF_ERROR(EndTable());
     if (writer_ == nullptr) RETURN_IF_ERROR(BeginTable());
     last_.assign(key);
     return FromRocksdb(writer_->Put(ToSlice(key), value_), "bulk load");
@@ -46,6 +57,9 @@ class TableWriter {
   }
 
  private:
+  bool IsOfAnother(std::string_view key) const {
+    return kind_ == Kind::kTable && SplitRawKey(key)->hash_key != SplitRawKey(last_)->hash_key;
+  }
   absl::Status BeginTable() {
     rocksdb::Options options = database_.db().GetOptions(database_.data());
     // As the last level's, where they go.
@@ -64,6 +78,7 @@ class TableWriter {
   }
 
   const Database& database_;
+  const Kind kind_;
   const std::string path_prefix_;
   std::string value_;
   std::unique_ptr<rocksdb::SstFileWriter> writer_;
@@ -75,28 +90,56 @@ class RocksdbBulkWriter : public BulkWriter {
  public:
   RocksdbBulkWriter(std::shared_ptr<Database> database, FileSystem& files, std::string directory)
       : database_(std::move(database)), files_(files), directory_(std::move(directory)) {}
-  ~RocksdbBulkWriter() override { files_.RemoveAll(directory_).IgnoreError(); }
+  ~RocksdbBulkWriter() override { RemoveOthers().IgnoreError(); }
+
+  // Before anything is added.
+  absl::Status Take(const std::vector<std::string>& saved) {
+    for (const std::string& name : saved) {
+      saved_.insert(name);
+      runs_.push_back(JoinPath(directory_, name));
+      RETURN_IF_ERROR(Opened(runs_.back()).status());
+    }
+    return RemoveOthers();
+  }
 
   absl::Status Add(std::string_view raw_key) override {
     places_.push_back({keys_.size(), static_cast<uint32_t>(raw_key.size())});
     keys_.append(raw_key);
     if (keys_.size() + places_.size() * sizeof(Place) < kRunBytes) return absl::OkStatus();
-    return EndRun();
+    return EndRun(TableWriter::Kind::kRun);
+  }
+
+  absl::StatusOr<std::vector<std::string>> Save() override {
+    RETURN_IF_ERROR(EndRun(TableWriter::Kind::kRun));
+    if (!runs_.empty()) {
+      RETURN_IF_ERROR(files_.SyncDirectory(directory_));
+      RETURN_IF_ERROR(files_.SyncDirectory(ParentDirectory(directory_)));
+    }
+    std::vector<std::string> names;
+    for (const std::string& path : runs_) names.push_back(path.substr(directory_.size() + 1));
+    saved_.insert(names.begin(), names.end());
+    return names;
+  }
+
+  absl::Status Sort() override {
+    // A run is sorted, but not beside another.
+    const bool is_one = runs_.empty();
+    RETURN_IF_ERROR(EndRun(is_one ? TableWriter::Kind::kTable : TableWriter::Kind::kRun));
+    tables_ = runs_;
+    if (!is_one) {
+      ASSIGN_OR_RETURN(tables_, Merged(runs_));
+    }
+    return absl::OkStatus();
   }
 
   absl::Status Finish() override {
-    RETURN_IF_ERROR(EndRun());
-    std::vector<std::string> tables = std::move(runs_);
-    if (tables.empty()) return absl::OkStatus();
-    // A run is sorted, but not beside another.
-    if (tables.size() > 1) {
-      ASSIGN_OR_RETURN(tables, Merged(tables));
-    }
+    saved_.clear();
+    if (tables_.empty()) return absl::OkStatus();
     rocksdb::IngestExternalFileOptions options;
     options.move_files = true;
     options.ingest_behind = true;
     const BlockingCall call("bulk load", directory_);
-    return FromRocksdb(database_->db().IngestExternalFile(database_->data(), tables, options),
+    return FromRocksdb(database_->db().IngestExternalFile(database_->data(), tables_, options),
                        absl::StrCat("take the tables of ", directory_));
   }
 
@@ -106,7 +149,16 @@ class RocksdbBulkWriter : public BulkWriter {
     uint32_t bytes;
   };
 
-  absl::Status EndRun() {
+  // All that is not saved.
+  absl::Status RemoveOthers() {
+    if (saved_.empty()) return files_.RemoveAll(directory_);
+    ASSIGN_OR_RETURN(const std::vector<std::string> names, files_.List(directory_));
+    for (const std::string& name : names)
+      if (!saved_.contains(name)) RETURN_IF_ERROR(files_.Remove(JoinPath(directory_, name)));
+    return absl::OkStatus();
+  }
+
+  absl::Status EndRun(TableWriter::Kind kind) {
     if (places_.empty()) return absl::OkStatus();
     const auto key_of = [this](const Place& place) {
       return std::string_view(keys_).substr(place.offset, place.bytes);
@@ -114,7 +166,8 @@ class RocksdbBulkWriter : public BulkWriter {
     std::sort(places_.begin(), places_.end(),
               [&](const Place& a, const Place& b) { return key_of(a) < key_of(b); });
     RETURN_IF_ERROR(files_.CreateDirectories(directory_));
-    TableWriter writer(*database_, JoinPath(directory_, absl::StrCat("run", runs_.size(), ".")));
+    TableWriter writer(*database_, kind,
+                       JoinPath(directory_, absl::StrCat("run", runs_.size(), ".")));
     for (const Place& place : places_) RETURN_IF_ERROR(writer.Add(key_of(place)));
     ASSIGN_OR_RETURN(std::vector<std::string> paths, writer.Finish());
     runs_.insert(runs_.end(), paths.begin(), paths.end());
@@ -123,29 +176,33 @@ class RocksdbBulkWriter : public BulkWriter {
     return absl::OkStatus();
   }
 
+  struct Run {
+    std::unique_ptr<rocksdb::SstFileReader> reader;
+    std::unique_ptr<rocksdb::Iterator> at;
+  };
+  absl::StatusOr<Run> Opened(const std::string& path) const {
+    rocksdb::ReadOptions reading;
+    reading.total_order_seek = true;
+    reading.fill_cache = false;
+    Run run{.reader = std::make_unique<rocksdb::SstFileReader>(
+                database_->db().GetOptions(database_->data()))};
+    RETURN_IF_ERROR(FromRocksdb(run.reader->Open(path), path));
+    run.at.reset(run.reader->NewIterator(reading));
+    run.at->SeekToFirst();
+    return run;
+  }
+
   absl::StatusOr<std::vector<std::string>> Merged(const std::vector<std::string>& runs) {
-    struct Run {
-      std::unique_ptr<rocksdb::SstFileReader> reader;
-      std::unique_ptr<rocksdb::Iterator> at;
-    };
     std::vector<Run> open;
     const auto is_behind = [&open](size_t a, size_t b) {
       return open[a].at->key().compare(open[b].at->key()) > 0;
     };
     std::priority_queue<size_t, std::vector<size_t>, decltype(is_behind)> next(is_behind);
-    rocksdb::Options options = database_->db().GetOptions(database_->data());
-    rocksdb::ReadOptions reading;
-    reading.total_order_seek = true;
-    reading.fill_cache = false;
     for (const std::string& path : runs) {
-      Run run{.reader = std::make_unique<rocksdb::SstFileReader>(options)};
-      RETURN_IF_ERROR(FromRocksdb(run.reader->Open(path), path));
-      run.at.reset(run.reader->NewIterator(reading));
-      run.at->SeekToFirst();
-      open.push_back(std::move(run));
+      ASSIGN_OR_RETURN(open.emplace_back(), Opened(path));
       if (open.back().at->Valid()) next.push(open.size() - 1);
     }
-    TableWriter writer(*database_, JoinPath(directory_, "merged."));
+    TableWriter writer(*database_, TableWriter::Kind::kTable, JoinPath(directory_, "merged."));
     while (!next.empty()) {
       const size_t first = next.top();
       next.pop();
@@ -165,6 +222,9 @@ class RocksdbBulkWriter : public BulkWriter {
   std::string keys_;
   std::vector<Place> places_;
   std::vector<std::string> runs_;
+  std::set<std::string> saved_;
+  // Sorted.
+  std::vector<std::string> tables_;
 };
 
 class RocksdbIndexStore : public EngineWrapper<IndexStore> {
@@ -176,9 +236,11 @@ class RocksdbIndexStore : public EngineWrapper<IndexStore> {
         files_(files),
         bulk_directory_(std::move(bulk_directory)) {}
 
-  absl::StatusOr<std::unique_ptr<BulkWriter>> NewBulkWriter() override {
-    RETURN_IF_ERROR(files_.RemoveAll(bulk_directory_));
-    return std::make_unique<RocksdbBulkWriter>(database_, files_, bulk_directory_);
+  absl::StatusOr<std::unique_ptr<BulkWriter>> NewBulkWriter(
+      const std::vector<std::string>& saved) override {
+    auto writer = std::make_unique<RocksdbBulkWriter>(database_, files_, bulk_directory_);
+    RETURN_IF_ERROR(writer->Take(saved));
+    return writer;
   }
 
   absl::Status RemoveRange(const KeyRange& range) override {
@@ -214,15 +276,11 @@ void MakeIndexStoreOptions(DatabaseOptions* options) {
   options->data.write_buffer_size = kMemtableBytes;
 }
 
-absl::StatusOr<std::unique_ptr<IndexStore>> MakeIndexStore(std::unique_ptr<Engine> engine,
-                                                           std::shared_ptr<Database> database,
-                                                           FileSystem& files,
-                                                           const std::string& directory) {
-  // Left by a bulk load that a crash ended.
-  std::string bulk = JoinPath(directory, "bulk");
-  RETURN_IF_ERROR(files.RemoveAll(bulk));
+std::unique_ptr<IndexStore> MakeIndexStore(std::unique_ptr<Engine> engine,
+                                           std::shared_ptr<Database> database, FileSystem& files,
+                                           const std::string& directory) {
   return std::make_unique<RocksdbIndexStore>(std::move(engine), std::move(database), files,
-                                             std::move(bulk));
+                                             JoinPath(directory, "bulk"));
 }
 
 }  // namespace arion

@@ -22,9 +22,8 @@ class FileSystem;
 // Changes options of a data engine into those of a store.
 void MakeIndexStoreOptions(DatabaseOptions* options);
 // `engine`: open on `database`. `directory`: the store's.
-absl::StatusOr<std::unique_ptr<IndexStore>> MakeIndexStore(std::unique_ptr<Engine> engine,
-                                                           std::shared_ptr<Database> database,
-                                                           FileSystem& files,
-                                                           const std::string& directory);
+std::unique_ptr<IndexStore> MakeIndexStore(std::unique_ptr<Engine> engine,
+                                           std::shared_ptr<Database> database, FileSystem& files,
+                                           const std::string& directory);
 
 }  // namespace arion

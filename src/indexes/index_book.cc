@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "indexes/index_book.h"
 
+#include <algorithm>
+
 namespace arion {
 
 void IndexBook::Note(PartitionId pid, const std::string& table,
@@ -11,19 +13,43 @@ void IndexBook::Note(PartitionId pid, const std::string& table,
   entries_[pid] = {table, std::move(indexes)};
 }
 
-std::vector<IndexBook::Row> IndexBook::Rows() const {
-  std::map<PartitionId, Entry> entries;
-  {
-    const MutexLock lock(mutex_);
-    entries = entries_;
+std::optional<double> IndexBook::Pace::seconds_left() const {
+  if (left_bytes == 0) return 0;
+  if (bytes_per_second <= 0) return std::nullopt;
+  return static_cast<double>(left_bytes) / bytes_per_second;
+}
+
+std::vector<IndexBook::Open> IndexBook::OpenOnes() const {
+  const MutexLock lock(mutex_);
+  std::vector<Open> open;
+  for (const auto& [pid, entry] : entries_)
+    if (auto indexes = entry.indexes.lock()) open.emplace_back(entry.table, std::move(indexes));
+  return open;
+}
+
+std::map<std::string, IndexBook::Pace> IndexBook::Paces() const {
+  std::map<std::string, Pace> paces;
+  for (const auto& [table, indexes] : OpenOnes()) {
+    // One walk is for all that are missing.
+    Pace of_walk;
+    const std::vector<IndexProgress> all = indexes->Progress();
+    for (const IndexProgress& progress : all) {
+      of_walk.left_bytes = std::max(of_walk.left_bytes, progress.left_bytes);
+      of_walk.bytes_per_second = std::max(of_walk.bytes_per_second, progress.bytes_per_second);
+    }
+    if (all.empty()) continue;
+    paces[table].left_bytes += of_walk.left_bytes;
+    paces[table].bytes_per_second += of_walk.bytes_per_second;
   }
+  return paces;
+}
+
+std::vector<IndexBook::Row> IndexBook::Rows() const {
   std::map<std::pair<std::string, std::string>, Row> rows;
-  for (const auto& [pid, entry] : entries) {
-    const std::shared_ptr<const IndexSet> indexes = entry.indexes.lock();
-    if (indexes == nullptr) continue;
+  for (const auto& [table, indexes] : OpenOnes()) {
     for (const IndexProgress& progress : indexes->Progress()) {
-      Row& row = rows[{entry.table, progress.name}];
-      row.table = entry.table;
+      Row& row = rows[{table, progress.name}];
+      row.table = table;
       row.index = progress.name;
       row.definition = progress.definition.Text();
       row.is_paused = progress.definition.is_paused;
@@ -33,6 +59,7 @@ std::vector<IndexBook::Row> IndexBook::Rows() const {
       if (progress.is_whole) ++row.whole;
       row.entries += progress.entries;
       row.left_out += progress.left_out;
+      if (progress.is_renewed) ++row.renewed;
     }
   }
   std::vector<Row> all;

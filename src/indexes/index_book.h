@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,14 +34,30 @@ class IndexBook {
     double mean_percent = 0;
     int64_t entries = 0;
     int64_t left_out = 0;
+    // Where it is built anew, and answers meanwhile.
+    int64_t renewed = 0;
+  };
+  // What builds of one table's replicas have to read yet, and read in a second now: bytes of the
+  // data, about. A replica's is for all its indexes.
+  struct Pace {
+    uint64_t left_bytes = 0;
+    double bytes_per_second = 0;
+    // nullopt: nothing is read now.
+    std::optional<double> seconds_left() const;
   };
 
   // The replica's indexes are these from now on.
   void Note(PartitionId pid, const std::string& table, std::weak_ptr<const IndexSet> indexes);
   // By table and index.
   std::vector<Row> Rows() const;
+  // By table; 0 where all is whole.
+  std::map<std::string, Pace> Paces() const;
 
  private:
+  using Open = std::pair<std::string, std::shared_ptr<const IndexSet>>;
+  // Table and indexes of each open replica.
+  std::vector<Open> OpenOnes() const;
+
   struct Entry {
     std::string table;
     std::weak_ptr<const IndexSet> indexes;

@@ -33,7 +33,15 @@ FindResponse IndexFinder::Answer(const ReadTerms& terms) {
 
 Turned IndexFinder::Turn(const ReadTerms& terms) {
   if (data_ == nullptr) return Begin(terms);
-  return index_->progress.is_whole ? ReadEntries(terms) : ReadRecords(terms);
+  if (!index_->progress.is_whole) return ReadRecords(terms);
+  Turned turned = ReadEntries(terms);
+  if (engine_->indexes()->IsCurrent(index_->id)) return turned;
+  // Entries may have gone from under it: anew, by the successor.
+  data_ = nullptr;
+  response_ = {};
+  bytes_ = 0;
+  examined_ = 0;
+  return std::nullopt;
 }
 
 Turned IndexFinder::Begin(const ReadTerms& terms) {
@@ -48,6 +56,9 @@ Turned IndexFinder::Begin(const ReadTerms& terms) {
   response_.built_percent = index_->progress.percent;
   response_.entries = index_->progress.entries;
   response_.left_out = index_->progress.left_out;
+  response_.is_renewed = index_->progress.is_renewed;
+  response_.left_bytes = static_cast<int64_t>(index_->progress.left_bytes);
+  response_.bytes_per_second = static_cast<int64_t>(index_->progress.bytes_per_second);
   if (request_.limit < 0 || (request_.prefix && (request_.lower || request_.upper)))
     return refuse(StorageError::kInvalidArgument);
   absl::StatusOr<KeyRange> range = EntriesOf(request_, index_->id);

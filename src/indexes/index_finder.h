@@ -8,7 +8,8 @@
 // Errors    The engine's. Of the request: the answer's `error`.
 // Threads   One at a time, in a pool.
 // Promises  index_finder/F1  A row is true in the view of the data. A record that was in the data
-//               before the view was taken, and was not changed since, is a row.
+//               before the view was taken, and was not changed since, is a row. So nothing counts
+//               that was read by an index whose successor has taken its place meanwhile.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

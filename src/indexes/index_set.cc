@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "env/file_system.h"
 #include "indexes/field_order.h"
+#include "indexes/index_build.h"
 
 namespace arion {
 namespace {
@@ -63,39 +64,45 @@ absl::StatusOr<Covered> CoveredBy(const Engine& store) {
   return covered;
 }
 
-std::vector<IndexDefinition> DefinitionsOf(const std::vector<ListedIndex>& indexes) {
+std::vector<IndexDefinition> DefinitionsOf(const std::vector<IndexTarget>& targets) {
   std::vector<IndexDefinition> definitions;
-  definitions.reserve(indexes.size());
-  for (const ListedIndex& index : indexes) definitions.push_back(index.definition);
+  definitions.reserve(targets.size());
+  for (const IndexTarget& target : targets) definitions.push_back(target.definition);
   return definitions;
 }
 
 }  // namespace
 
-IndexSet::IndexSet(FileSystem& files, EngineFactory& stores, std::string directory)
-    : files_(files), stores_(stores), directory_(std::move(directory)) {}
+IndexSet::IndexSet(FileSystem& files, const Clock& clock, EngineFactory& stores,
+                   std::string directory, const IndexOptions& options)
+    : files_(files),
+      clock_(clock),
+      stores_(stores),
+      directory_(std::move(directory)),
+      options_(options) {}
 
 IndexSet::~IndexSet() = default;
 
 std::string IndexSet::list_path() const { return JoinPath(directory_, "list"); }
 std::string IndexSet::store_path() const { return JoinPath(directory_, "store"); }
 
-void IndexSet::Load(Decree decree) {
+void IndexSet::Load(const Engine& data) {
   const MutexLock change(change_mutex_);
   const absl::StatusOr<bool> is_there = IsThere(files_, list_path());
   if (is_there.ok() && !*is_there) return;
-  const absl::Status loaded = is_there.ok() ? LoadList(decree) : is_there.status();
+  const absl::Status loaded = is_there.ok() ? LoadList(data) : is_there.status();
   if (loaded.ok()) return;
   LOG(WARNING) << directory_ << ": the indexes are built anew: " << loaded;
   const absl::Status removed = RemoveAll();
   LOG_IF(WARNING, !removed.ok()) << directory_ << ": " << removed;
 }
 
-absl::Status IndexSet::LoadList(Decree decree) {
+absl::Status IndexSet::LoadList(const Engine& data) {
   ASSIGN_OR_RETURN(const std::string bytes, ReadFile(files_, list_path()));
   ASSIGN_OR_RETURN(IndexList list, IndexList::Decode(bytes));
   RETURN_IF_ERROR(OpenStore());
   ASSIGN_OR_RETURN(const Covered covered, CoveredBy(*store()));
+  const Decree decree = data.last_applied();
   // index_set/I2
   if (covered.decree < decree)
     return absl::FailedPreconditionError(absl::StrCat("they cover decree ", covered.decree.value(),
@@ -103,17 +110,29 @@ absl::Status IndexSet::LoadList(Decree decree) {
   if (covered.serial > list.serial)
     return absl::FailedPreconditionError(absl::StrCat("the list is number ", list.serial,
                                                       ", the store is of number ", covered.serial));
-  // A building that did not end may have left entries: it begins anew under another id.
-  bool any_begun = false;
-  for (ListedIndex& index : list.indexes) {
-    if (index.is_whole) continue;
-    index.id = list.next_id++;
-    index.entries = index.left_out = 0;
-    any_begun = true;
+  RETURN_IF_ERROR(TakeUpWalk(&list));
+  {
+    const MutexLock lock(mutex_);
+    data_bytes_ = data.size_bytes();
+    read_bytes_ = list.walk ? list.walk->bytes : 0;
   }
-  if (any_begun) RETURN_IF_ERROR(StoreList(list));
   RETURN_IF_ERROR(RemoveOthers(list));
   return Install(std::move(list), nullptr);
+}
+
+absl::Status IndexSet::TakeUpWalk(IndexList* list) {
+  const auto is_of_walk = [&list](uint32_t id) {
+    return std::find(list->walk->ids.begin(), list->walk->ids.end(), id) != list->walk->ids.end();
+  };
+  bool any_renamed = false;
+  for (ListedIndex& index : list->indexes) {
+    if (index.missing() == nullptr || (list->walk && is_of_walk(index.missing()->id))) continue;
+    (index.is_whole ? *index.successor : index.current) = {.id = list->next_id++};
+    any_renamed = true;
+  }
+  if (any_renamed) RETURN_IF_ERROR(StoreList(*list));
+  // Nothing else removes what an earlier one left.
+  return list->walk ? absl::OkStatus() : store()->NewBulkWriter({}).status();
 }
 
 std::shared_ptr<IndexStore> IndexSet::store() const {
@@ -132,37 +151,43 @@ absl::Status IndexSet::OpenStore() {
 absl::Status IndexSet::StoreList(IndexList list) {
   {
     const MutexLock lock(mutex_);
+    const auto count = [&](IndexGeneration* generation) {
+      const auto known = counts_.find(generation->id);
+      if (known == counts_.end()) return;
+      generation->entries = known->second->entries.load();
+      generation->left_out = known->second->left_out.load();
+    };
     for (ListedIndex& index : list.indexes) {
-      const auto known = counts_.find(index.id);
-      if (known == counts_.end()) continue;
-      index.entries = known->second->entries.load();
-      index.left_out = known->second->left_out.load();
+      count(&index.current);
+      if (index.successor) count(&*index.successor);
     }
   }
   return WriteFileDurably(files_, list_path(), list.Encode());
 }
 
 absl::Status IndexSet::Install(IndexList list, const Engine* data) {
+  const std::vector<IndexTarget> targets = list.Targets();
   std::unique_ptr<Live> live;
-  if (!list.indexes.empty())
+  if (!targets.empty())
     live.reset(new Live{.store = store(),
                         .serial = list.serial,
                         .prefixes = {},
                         .counts = {},
-                        .reader = FieldReader(DefinitionsOf(list.indexes))});
+                        .reader = FieldReader(DefinitionsOf(targets))});
   std::map<uint32_t, std::shared_ptr<Counts>> counts;
-  for (const ListedIndex& index : list.indexes) {
-    std::shared_ptr<Counts>& its = counts[index.id];
+  for (const auto& [generation, definition] : targets) {
+    std::shared_ptr<Counts>& its = counts[generation.id];
     {
       const MutexLock lock(mutex_);
-      if (const auto known = counts_.find(index.id); known != counts_.end()) its = known->second;
+      if (const auto known = counts_.find(generation.id); known != counts_.end())
+        its = known->second;
     }
     if (its == nullptr) {
       its = std::make_shared<Counts>();
-      its->entries = index.entries;
-      its->left_out = index.left_out;
+      its->entries = generation.entries;
+      its->left_out = generation.left_out;
     }
-    live->prefixes.push_back(EntryPrefix(index.id));
+    live->prefixes.push_back(EntryPrefix(generation.id));
     live->counts.push_back(its);
   }
   const MutexLock apply(apply_mutex_);
@@ -175,6 +200,12 @@ absl::Status IndexSet::Install(IndexList list, const Engine* data) {
   return absl::OkStatus();
 }
 
+absl::Status IndexSet::Change(const IndexList& list, const Engine& data) {
+  RETURN_IF_ERROR(StoreList(list));
+  RETURN_IF_ERROR(Install(list, &data));
+  return RemoveOthers(list);
+}
+
 absl::Status IndexSet::PutCovered(IndexStore& store, Decree decree, int64_t serial) {
   const std::string value = EncodeCovered({.decree = decree, .serial = serial});
   const WriteOp op{.key = CoveredKey(), .value = value};
@@ -183,19 +214,26 @@ absl::Status IndexSet::PutCovered(IndexStore& store, Decree decree, int64_t seri
   return store.TryApplyAll({&batch, 1});
 }
 
-// Entries of no listed index: of those that were dropped, or whose building did not end.
+// Entries of no target: of indexes that were dropped, of former generations, or of a building that
+// did not end.
 absl::Status IndexSet::RemoveOthers(const IndexList& list) {
   const std::shared_ptr<IndexStore> store = this->store();
-  std::set<uint32_t> kept;
-  for (const ListedIndex& index : list.indexes) kept.insert(index.id);
+  std::set<std::string> kept;
+  for (const IndexTarget& target : list.Targets()) kept.insert(EntryPrefix(target.generation.id));
+  std::vector<KeyRange> gone;
   const std::shared_ptr<const EngineView> view = store->View();
-  for (uint32_t id = 1; id < list.next_id; ++id) {
-    if (kept.contains(id)) continue;
-    KeyRange range{.first = EntryPrefix(id), .end = EndOfPrefix(EntryPrefix(id))};
-    // Ranges that went are passed over: to remove one costs each later read a little.
-    if (!view->Walk(range, Direction::kForward)->Valid()) continue;
-    RETURN_IF_ERROR(store->RemoveRange(range));
+  std::string from = EntryPrefix(0);
+  for (;;) {
+    const auto at = view->Walk({.first = from, .end = {}}, Direction::kForward);
+    RETURN_IF_ERROR(at->status());
+    if (!at->Valid()) break;
+    std::string prefix(at->key().substr(0, EntryPrefix(0).size()));
+    from = EndOfPrefix(prefix);
+    if (!kept.contains(prefix)) gone.push_back({.first = std::move(prefix), .end = from});
   }
+  // index_set/I3: the store on disk is of this list's serial from here on.
+  if (!gone.empty()) RETURN_IF_ERROR(store->Flush());
+  for (const KeyRange& range : gone) RETURN_IF_ERROR(store->RemoveRange(range));
   return absl::OkStatus();
 }
 
@@ -303,9 +341,13 @@ bool IndexSet::IsDefined(const std::vector<NamedIndex>& indexes) const {
 
 bool IndexSet::IsToBeBuilt() const {
   const MutexLock lock(mutex_);
-  return std::any_of(list_.indexes.begin(), list_.indexes.end(), [](const ListedIndex& index) {
-    return !index.is_whole && !index.definition.is_paused;
-  });
+  return !list_.Missing().empty();
+}
+
+bool IndexSet::IsCurrent(uint32_t id) const {
+  const MutexLock lock(mutex_);
+  return std::any_of(list_.indexes.begin(), list_.indexes.end(),
+                     [id](const ListedIndex& index) { return index.current.id == id; });
 }
 
 absl::Status IndexSet::Define(const std::vector<NamedIndex>& indexes, const Engine& data) {
@@ -326,18 +368,25 @@ absl::Status IndexSet::Define(const std::vector<NamedIndex>& indexes, const Engi
   // Where the former list is gone its number is not known: the decree has not been passed by many.
   IndexList list{.next_id = former.next_id,
                  .serial = std::max(former.serial + 1, data.last_applied().value()),
-                 .indexes = {}};
+                 .built_store_bytes = former.built_store_bytes,
+                 .built_data_bytes = former.built_data_bytes,
+                 .indexes = {},
+                 .walk = former.walk};
   for (const NamedIndex& wanted : indexes) {
     const auto same =
         std::find_if(former.indexes.begin(), former.indexes.end(), [&](const ListedIndex& listed) {
           return listed.name == wanted.name && listed.definition.IsSameContent(wanted.definition);
         });
     ListedIndex next{.name = wanted.name, .definition = wanted.definition};
-    if (same != former.indexes.end()) {
-      next.id = same->id;
-      next.is_whole = same->is_whole;
+    if (same == former.indexes.end()) {
+      next.current.id = list.next_id++;
     } else {
-      next.id = list.next_id++;
+      next.is_whole = same->is_whole;
+      next.current = same->current;
+      next.successor = same->successor;
+      // Somebody has asked for it to be built anew.
+      if (same->definition.generation != wanted.definition.generation)
+        (next.is_whole ? next.successor.emplace() : next.current) = {.id = list.next_id++};
     }
     list.indexes.push_back(std::move(next));
   }
@@ -346,80 +395,172 @@ absl::Status IndexSet::Define(const std::vector<NamedIndex>& indexes, const Engi
     RETURN_IF_ERROR(files_.SyncDirectory(ParentDirectory(directory_)));
     RETURN_IF_ERROR(OpenStore());
   }
-  RETURN_IF_ERROR(StoreList(list));
-  RETURN_IF_ERROR(Install(list, &data));
-  return RemoveOthers(list);
+  return Change(list, data);
 }
 
-absl::StatusOr<std::unique_ptr<IndexBuild>> IndexSet::BeginBuild(Engine& data) {
-  const MutexLock change(change_mutex_);
-  std::vector<ListedIndex> missing;
-  std::shared_ptr<IndexStore> store;
-  {
-    const MutexLock lock(mutex_);
-    if (store_ == nullptr || is_given_up_) return nullptr;
-    for (ListedIndex& index : list_.indexes)
-      if (!index.is_whole && !index.definition.is_paused) missing.push_back(index);
-    store = store_;
-  }
-  if (missing.empty()) return nullptr;
-  ASSIGN_OR_RETURN(std::unique_ptr<BulkWriter> writer, store->NewBulkWriter());
-  std::vector<uint32_t> ids;
-  for (const ListedIndex& index : missing) ids.push_back(index.id);
-  percent_.store(0);
-  // After the definition: what is applied since has its entries.
-  std::shared_ptr<const EngineView> view;
-  {
-    const MutexLock lock(apply_mutex_);
-    view = data.View();
-  }
-  return std::unique_ptr<IndexBuild>(
-      new IndexBuild(shared_from_this(), std::move(ids), FieldReader(DefinitionsOf(missing)), data,
-                     std::move(store), std::move(writer), std::move(view)));
+bool IndexSet::IsOutgrown(const Engine& data) const {
+  const std::shared_ptr<IndexStore> store = this->store();
+  if (store == nullptr) return false;
+  const auto store_bytes = static_cast<double>(store->size_bytes());
+  const auto data_bytes = static_cast<double>(data.size_bytes());
+  const MutexLock lock(mutex_);
+  // What was built on few data tells nothing of what more of them need.
+  const double growth =
+      data_bytes /
+      static_cast<double>(std::max<uint64_t>({list_.built_data_bytes, options_.former_bytes, 1}));
+  const double accounted = 2 * static_cast<double>(list_.built_store_bytes) * std::max(1.0, growth);
+  return !is_given_up_ && store_bytes > accounted + static_cast<double>(options_.former_bytes) &&
+         std::all_of(list_.indexes.begin(), list_.indexes.end(), [](const ListedIndex& index) {
+           return index.missing() == nullptr && !index.definition.is_paused;
+         });
 }
 
-absl::Status IndexSet::MarkWhole(const std::vector<uint32_t>& ids) {
+absl::Status IndexSet::Renew(const Engine& data) {
   const MutexLock change(change_mutex_);
   IndexList list;
   {
     const MutexLock lock(mutex_);
-    if (is_given_up_) return absl::OkStatus();
+    if (store_ == nullptr || is_given_up_) return absl::OkStatus();
     list = list_;
   }
-  // One that was dropped meanwhile is not listed any more.
+  ++list.serial;
   for (ListedIndex& index : list.indexes)
-    if (std::find(ids.begin(), ids.end(), index.id) != ids.end()) index.is_whole = true;
+    if (index.missing() == nullptr) index.successor = {.id = list.next_id++};
+  return Change(list, data);
+}
+
+absl::StatusOr<std::unique_ptr<IndexBuild>> IndexSet::BeginBuild(Engine& data) {
+  const MutexLock change(change_mutex_);
+  IndexList list;
+  std::shared_ptr<IndexStore> store;
+  {
+    const MutexLock lock(mutex_);
+    if (store_ == nullptr || is_given_up_) return nullptr;
+    list = list_;
+    store = store_;
+    data_bytes_ = data.size_bytes();
+  }
+  const std::vector<IndexTarget> missing = list.Missing();
+  if (missing.empty()) return nullptr;
+  SavedWalk walk;
+  for (const IndexTarget& target : missing) walk.ids.push_back(target.generation.id);
+  absl::StatusOr<std::unique_ptr<BulkWriter>> writer = nullptr;
+  if (list.walk && list.walk->ids == walk.ids) {
+    writer = store->NewBulkWriter(list.walk->files);
+    LOG_IF(WARNING, !writer.ok()) << directory_ << ": a walk begins anew: " << writer.status();
+    if (writer.ok()) {
+      walk = *list.walk;
+      LOG(INFO) << directory_ << ": a walk goes on behind " << walk.records << " records";
+    }
+  }
+  if (walk.from.empty()) {
+    // Before its files go.
+    if (list.walk) RETURN_IF_ERROR(SaveWalkLocked(std::nullopt));
+    writer = store->NewBulkWriter({});
+  }
+  RETURN_IF_ERROR(writer.status());
+  std::vector<std::shared_ptr<Counts>> counts;
+  // After the definition: what is applied since has its entries.
+  std::shared_ptr<const EngineView> view;
+  {
+    const MutexLock apply(apply_mutex_);
+    view = data.View();
+    const MutexLock lock(mutex_);
+    for (const uint32_t id : walk.ids) counts.push_back(counts_.at(id));
+  }
+  return std::unique_ptr<IndexBuild>(new IndexBuild({.set = shared_from_this(),
+                                                     .definitions = DefinitionsOf(missing),
+                                                     .counts = std::move(counts),
+                                                     .store = std::move(store),
+                                                     .writer = *std::move(writer),
+                                                     .view = std::move(view),
+                                                     .walk = std::move(walk)},
+                                                    data));
+}
+
+absl::Status IndexSet::MarkWhole(const std::vector<uint32_t>& ids, const Engine& data) {
+  const auto is_built = [&ids](uint32_t id) {
+    return std::find(ids.begin(), ids.end(), id) != ids.end();
+  };
+  const MutexLock change(change_mutex_);
+  IndexList list;
+  std::shared_ptr<IndexStore> store;
+  {
+    const MutexLock lock(mutex_);
+    if (store_ == nullptr || is_given_up_) return absl::OkStatus();
+    list = list_;
+    store = store_;
+  }
+  // One that was dropped meanwhile is not listed any more.
+  for (ListedIndex& index : list.indexes) {
+    if (is_built(index.current.id)) index.is_whole = true;
+    if (!index.successor || !is_built(index.successor->id)) continue;
+    index.current = *std::exchange(index.successor, std::nullopt);
+  }
+  ++list.serial;
+  RETURN_IF_ERROR(Change(list, data));
+  if (std::any_of(list.indexes.begin(), list.indexes.end(),
+                  [](const ListedIndex& index) { return index.missing() != nullptr; }))
+    return absl::OkStatus();
+  // Without what was removed just now.
+  list.built_store_bytes = store->size_bytes();
+  list.built_data_bytes = data.size_bytes();
   RETURN_IF_ERROR(StoreList(list));
   const MutexLock lock(mutex_);
   if (!is_given_up_) list_ = std::move(list);
   return absl::OkStatus();
 }
 
+absl::Status IndexSet::SaveWalk(std::optional<SavedWalk> walk) {
+  const MutexLock change(change_mutex_);
+  return SaveWalkLocked(std::move(walk));
+}
+
+absl::Status IndexSet::SaveWalkLocked(std::optional<SavedWalk> walk) {
+  IndexList list;
+  {
+    const MutexLock lock(mutex_);
+    if (is_given_up_) return absl::OkStatus();
+    list = list_;
+  }
+  list.walk = std::move(walk);
+  RETURN_IF_ERROR(StoreList(list));
+  const MutexLock lock(mutex_);
+  if (!is_given_up_) list_ = std::move(list);
+  return absl::OkStatus();
+}
+
+void IndexSet::NotePace(uint64_t read_bytes, double bytes_per_second) {
+  const MutexLock lock(mutex_);
+  read_bytes_ = read_bytes;
+  bytes_per_second_ = bytes_per_second;
+}
+
 IndexProgress IndexSet::ProgressOf(const ListedIndex& index) const {
   IndexProgress progress{.name = index.name,
                          .definition = index.definition,
                          .is_whole = index.is_whole,
-                         .percent = index.is_whole ? 100 : percent_.load()};
-  if (const auto known = counts_.find(index.id); known != counts_.end()) {
+                         .is_renewed = index.successor.has_value(),
+                         .percent = 100};
+  if (index.missing() != nullptr) {
+    progress.left_bytes = data_bytes_ - std::min(data_bytes_, read_bytes_);
+    progress.bytes_per_second = bytes_per_second_;
+  }
+  if (!index.is_whole)
+    progress.percent = static_cast<int>(
+        std::min<uint64_t>(99, 100 * read_bytes_ / std::max<uint64_t>(data_bytes_, 1)));
+  if (const auto known = counts_.find(index.current.id); known != counts_.end()) {
     progress.entries = known->second->entries.load();
     progress.left_out = known->second->left_out.load();
   }
   return progress;
 }
 
-std::vector<std::shared_ptr<IndexSet::Counts>> IndexSet::CountsOf(
-    const std::vector<uint32_t>& ids) const {
-  const MutexLock lock(mutex_);
-  std::vector<std::shared_ptr<Counts>> counts;
-  for (const uint32_t id : ids) counts.push_back(counts_.at(id));
-  return counts;
-}
-
 std::optional<IndexSet::Reading> IndexSet::Read(std::string_view name) const {
   const MutexLock lock(mutex_);
   for (const ListedIndex& index : list_.indexes) {
     if (index.name != name) continue;
-    Reading reading{.progress = ProgressOf(index), .id = index.id, .entries = nullptr};
+    Reading reading{.progress = ProgressOf(index), .id = index.current.id, .entries = nullptr};
     if (store_ != nullptr) reading.entries = std::make_shared<HeldView>(store_);
     return reading;
   }
@@ -449,68 +590,6 @@ absl::Status IndexSet::Close() {
   // Its figures only: what it says of the store is on disk already.
   StoreList(std::move(list)).IgnoreError();
   return store->Close();
-}
-
-// ---- building ----
-
-IndexBuild::IndexBuild(std::shared_ptr<IndexSet> set, std::vector<uint32_t> ids, FieldReader reader,
-                       Engine& data, std::shared_ptr<IndexStore> store,
-                       std::unique_ptr<BulkWriter> writer, std::shared_ptr<const EngineView> view)
-    : set_(std::move(set)),
-      ids_(std::move(ids)),
-      counts_(set_->CountsOf(ids_)),
-      reader_(std::move(reader)),
-      data_(data),
-      data_bytes_(data.size_bytes()),
-      store_(std::move(store)),
-      writer_(std::move(writer)),
-      view_(std::move(view)) {
-  for (const uint32_t id : ids_) prefixes_.push_back(EntryPrefix(id));
-}
-
-IndexBuild::~IndexBuild() = default;
-
-absl::Status IndexBuild::Step(int64_t records) {
-  if (writer_ != nullptr) RETURN_IF_ERROR(Walk(records));
-  if (writer_ != nullptr) return absl::OkStatus();
-  // The data first, which flush the store before themselves: were they lost back to a moment before
-  // the view, records of then would be there without their entries.
-  RETURN_IF_ERROR(data_.Flush());
-  RETURN_IF_ERROR(store_->Flush());
-  RETURN_IF_ERROR(set_->MarkWhole(ids_));
-  is_done_ = true;
-  return absl::OkStatus();
-}
-
-absl::Status IndexBuild::Walk(int64_t records) {
-  std::string entry;
-  const std::unique_ptr<RecordIterator> at = view_->WalkAside({.first = from_, .end = {}});
-  for (; at->Valid() && records > 0; at->Next(), --records) {
-    // The record without a key carries the decree.
-    if (!IsRawKey(at->key())) continue;
-    for (const auto& counts : counts_) ++counts->left_out;
-    for (const FieldReader::Found& found : reader_.Read(at->value())) {
-      entry = prefixes_[found.at];
-      if (!AppendField(found.field, &entry)) continue;
-      entry += at->key();
-      RETURN_IF_ERROR(writer_->Add(entry));
-      ++counts_[found.at]->entries;
-      --counts_[found.at]->left_out;
-    }
-    ++records_;
-    read_bytes_ += at->key().size() + at->value().size();
-  }
-  RETURN_IF_ERROR(at->status());
-  if (at->Valid()) {
-    from_ = at->key();
-    const uint64_t all = std::max<uint64_t>(data_bytes_, 1);
-    set_->percent_.store(static_cast<int>(std::min<uint64_t>(99, 100 * read_bytes_ / all)));
-    return absl::OkStatus();
-  }
-  RETURN_IF_ERROR(writer_->Finish());
-  writer_ = nullptr;
-  view_ = nullptr;
-  return absl::OkStatus();
 }
 
 }  // namespace arion

@@ -5,6 +5,10 @@
 // hold entries whose record has changed or is gone. Whoever finds one looks at the record
 // (index_finder.h). What an index never lacks is the entry of a record that is there.
 //
+// Entries of former fields go when all are built anew: a successor of each whole index is built
+// beside it, while it answers, and takes its place. So it is where a person asks for it, and where
+// the store has outgrown the data.
+//
 // Shapes    <replica>/index/list    which there are (index_list.h)
 //           <replica>/index/store   their entries (field_order.h), and under an empty hash key the
 //                                   decree up to which they cover the data, and the list's serial
@@ -12,19 +16,21 @@
 //           directory.
 // Errors    Of the store: what lacks space is told to the caller, who asks again; any other error
 //           ends these indexes, and they are built anew, but never the replica.
-// Threads   Thread-safe. Define, Load, Flush, Close and builders wait for the disk.
+// Threads   Thread-safe. Define, Renew, Load, Flush, Close and builders wait for the disk.
 // Promises  index_set/I1  A listed index holds an entry for each record that was written since it was
 //               listed, and a whole one for each record there is; in memory before the data have
 //               the record, and on disk before the data are (BeforeFlush).
 //           index_set/I2  What is on disk and does not cover the data, or a store that is later than
 //               the list, is not used: an older version has written meanwhile, a flush of the store
 //               failed, or the directory was copied while it was written.
+//           index_set/I3  Entries go only once no list on disk says that they are whole.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <absl/functional/function_ref.h>
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
+#include <absl/time/time.h>
 #include <absl/types/span.h>
 
 #include <atomic>
@@ -43,16 +49,34 @@
 
 namespace arion {
 
+class Clock;
 class FileSystem;
 class IndexBuild;
+
+struct IndexOptions {
+  // Of a walk's step: some milliseconds.
+  int64_t step_records = 2000;
+  // A walk is saved each time it has read so much.
+  uint64_t save_every_bytes = 512 << 20;
+  // Of a store, beyond twice what the data account for: entries of former fields may take it.
+  uint64_t former_bytes = 64 << 20;
+  // So often is looked whether they take more.
+  absl::Duration look_every = absl::Seconds(30);
+};
 
 // What one of them is at.
 struct IndexProgress {
   std::string name;
   IndexDefinition definition;
   bool is_whole = false;
-  // Of the building, 0 to 100.
+  // It is whole, and its successor is being built.
+  bool is_renewed = false;
+  // Of the first building, 0 to 100.
   int percent = 0;
+  // Of the data, about: what is to be read until it is built or renewed, and how much of it is read in
+  // a second now, for all indexes together.
+  uint64_t left_bytes = 0;
+  double bytes_per_second = 0;
   // Entries that were put, those of former fields too; records without such a field. About.
   int64_t entries = 0;
   int64_t left_out = 0;
@@ -62,11 +86,14 @@ struct IndexProgress {
 class IndexSet : public std::enable_shared_from_this<IndexSet> {
  public:
   // `directory`: <replica>/index.
-  IndexSet(FileSystem& files, EngineFactory& stores, std::string directory);
+  IndexSet(FileSystem& files, const Clock& clock, EngineFactory& stores, std::string directory,
+           const IndexOptions& options);
   ~IndexSet();
 
-  // Opens what is on disk, for data that stand at `decree`. What can't be used is removed, and said.
-  void Load(Decree decree);
+  const IndexOptions& options() const { return options_; }
+
+  // Opens what is on disk, for these data. What can't be used is removed, and said.
+  void Load(const Engine& data);
   // Calls `apply` once the entries of the mutations are in the store, or there is nothing to be
   // put. `waits`: Unavailable is not returned for the store's sake.
   absl::Status Around(absl::Span<const Engine::AppliedMutation> mutations, bool waits,
@@ -80,8 +107,13 @@ class IndexSet : public std::enable_shared_from_this<IndexSet> {
   // Whether Define would change anything, or an index is to be built that is not paused.
   bool IsDefined(const std::vector<NamedIndex>& indexes) const;
   bool IsToBeBuilt() const;
-  // Begins to build all that are not whole and not paused, from what `data` hold now. nullptr:
-  // there are none. One at a time; it is ended before the engine is.
+  // The store has grown while the data have not: entries of former fields lie there. In a pool.
+  bool IsOutgrown(const Engine& data) const;
+  // Those that are whole are built anew from here on. As Define.
+  absl::Status Renew(const Engine& data);
+  // Begins to build all that are missing and not paused, from what `data` hold now, or goes on where
+  // a walk for them was saved. nullptr: there are none. One at a time; it is ended before the engine
+  // is.
   absl::StatusOr<std::unique_ptr<IndexBuild>> BeginBuild(Engine& data);
 
   // One index as a reader sees it.
@@ -93,6 +125,9 @@ class IndexSet : public std::enable_shared_from_this<IndexSet> {
   };
   // nullopt: there is none of that name.
   std::optional<Reading> Read(std::string_view name) const;
+  // false: entries of that id are about to go, or have; so what was read by them meanwhile may lack
+  // some, whatever the view.
+  bool IsCurrent(uint32_t id) const;
   std::vector<IndexProgress> Progress() const;
   // They can't be built as they are: from here on nothing is defined, and Define begins anew.
   void Abandon(const absl::Status& why);
@@ -104,12 +139,12 @@ class IndexSet : public std::enable_shared_from_this<IndexSet> {
   struct Counts {
     std::atomic<int64_t> entries{0}, left_out{0};
   };
-  // What the writers need of the listed indexes: replaced as a whole.
+  // What the writers need of the targets: replaced as a whole.
   struct Live {
     std::shared_ptr<IndexStore> store;
     // The list's.
     int64_t serial = 0;
-    // EntryPrefix of each index, and its figures; in the reader's order.
+    // EntryPrefix of each target, and its figures; in the reader's order.
     std::vector<std::string> prefixes;
     std::vector<std::shared_ptr<Counts>> counts;
     FieldReader reader;
@@ -117,11 +152,15 @@ class IndexSet : public std::enable_shared_from_this<IndexSet> {
 
   absl::Status Put(absl::Span<const Engine::AppliedMutation> mutations, bool waits)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(apply_mutex_);
-  absl::Status LoadList(Decree decree) ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+  absl::Status LoadList(const Engine& data) ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
   absl::Status OpenStore() ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+  // Names the missing ones anew, if a walk that was not saved may have left entries of theirs.
+  absl::Status TakeUpWalk(IndexList* list) ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
   absl::Status StoreList(IndexList list);
+  // Stores it; then writers, readers and the store go by it.
+  absl::Status Change(const IndexList& list, const Engine& data)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
   IndexProgress ProgressOf(const ListedIndex& index) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  std::vector<std::shared_ptr<Counts>> CountsOf(const std::vector<uint32_t>& ids) const;
   // From here on these are the listed ones. `data`: nullptr: the store covers them already.
   absl::Status Install(IndexList list, const Engine* data);
   static absl::Status PutCovered(IndexStore& store, Decree decree, int64_t serial);
@@ -129,13 +168,19 @@ class IndexSet : public std::enable_shared_from_this<IndexSet> {
   void GiveUp(const absl::Status& why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(apply_mutex_);
   absl::Status RemoveAll() ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
   absl::Status RemoveOthers(const IndexList& list) ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
-  absl::Status MarkWhole(const std::vector<uint32_t>& ids);
+  absl::Status MarkWhole(const std::vector<uint32_t>& ids, const Engine& data);
+  absl::Status SaveWalk(std::optional<SavedWalk> walk);
+  absl::Status SaveWalkLocked(std::optional<SavedWalk> walk)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+  void NotePace(uint64_t read_bytes, double bytes_per_second);
   std::string list_path() const;
   std::string store_path() const;
 
   FileSystem& files_;
+  const Clock& clock_;
   EngineFactory& stores_;
   const std::string directory_;
+  const IndexOptions options_;
   // Held while the list changes, disk and all.
   Mutex change_mutex_;
   // Held around each apply, which may wait for flushes of the data, and so for Flush: between two of
@@ -146,56 +191,18 @@ class IndexSet : public std::enable_shared_from_this<IndexSet> {
   mutable Mutex mutex_ ABSL_ACQUIRED_AFTER(apply_mutex_);
   IndexList list_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<IndexStore> store_ ABSL_GUARDED_BY(mutex_);
-  // By id, of the listed ones.
+  // By id, of all targets.
   std::map<uint32_t, std::shared_ptr<Counts>> counts_ ABSL_GUARDED_BY(mutex_);
   // The store has failed.
   bool is_given_up_ ABSL_GUARDED_BY(mutex_) = false;
-  // Of the build under way.
-  std::atomic<int> percent_{0};
+  // Of the data when a walk was last begun; of the walk under way, or that was saved.
+  uint64_t data_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t read_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  double bytes_per_second_ ABSL_GUARDED_BY(mutex_) = 0;
   // Memory of Put.
   std::string bytes_ ABSL_GUARDED_BY(apply_mutex_);
   std::vector<WriteOp> ops_ ABSL_GUARDED_BY(apply_mutex_);
   std::vector<size_t> ends_ ABSL_GUARDED_BY(apply_mutex_);
-};
-
-// Builds indexes from the data as they stood when it was begun, step by step, in one walk for all.
-//
-//   while (!build->is_done()) RETURN_IF_ERROR(build->Step(kRecords));      // each in a pool
-class IndexBuild {
- public:
-  ~IndexBuild();
-  // Reads so many more records; with the last ones the indexes are whole. After a refusal it may be
-  // called again; any other error ends the build.
-  absl::Status Step(int64_t records);
-  bool is_done() const { return is_done_; }
-  int64_t records() const { return records_; }
-
- private:
-  friend class IndexSet;
-  IndexBuild(std::shared_ptr<IndexSet> set, std::vector<uint32_t> ids, FieldReader reader,
-             Engine& data, std::shared_ptr<IndexStore> store, std::unique_ptr<BulkWriter> writer,
-             std::shared_ptr<const EngineView> view);
-
-  absl::Status Walk(int64_t records);
-
-  const std::shared_ptr<IndexSet> set_;
-  const std::vector<uint32_t> ids_;
-  // As IndexSet::Live has them.
-  std::vector<std::string> prefixes_;
-  const std::vector<std::shared_ptr<IndexSet::Counts>> counts_;
-  FieldReader reader_;
-  Engine& data_;
-  const uint64_t data_bytes_;
-  // Outlives the writer.
-  std::shared_ptr<IndexStore> store_;
-  // Both until all is read.
-  std::unique_ptr<BulkWriter> writer_;
-  std::shared_ptr<const EngineView> view_;
-  uint64_t read_bytes_ = 0;
-  int64_t records_ = 0;
-  // The next record's key, or one before it.
-  std::string from_;
-  bool is_done_ = false;
 };
 
 }  // namespace arion

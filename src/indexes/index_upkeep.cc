@@ -6,19 +6,20 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "env/file_system.h"
+#include "indexes/index_build.h"
 #include "indexes/index_set.h"
 
 namespace arion {
 
-std::shared_ptr<void> BuilderSlots::TryTake() {
-  int left = left_.load();
-  while (left > 0 && !left_.compare_exchange_weak(left, left - 1)) {
+std::shared_ptr<void> IndexSlots::TryTake(std::atomic<int>& left) {
+  int now = left.load();
+  while (now > 0 && !left.compare_exchange_weak(now, now - 1)) {
   }
-  if (left <= 0) return nullptr;
-  return {this, [self = shared_from_this()](void*) { ++self->left_; }};
+  if (now <= 0) return nullptr;
+  return {this, [self = shared_from_this(), &left](void*) { ++left; }};
 }
 
-IndexUpkeep::IndexUpkeep(std::shared_ptr<BuilderSlots> slots, const std::shared_ptr<Engine>& engine,
+IndexUpkeep::IndexUpkeep(std::shared_ptr<IndexSlots> slots, const std::shared_ptr<Engine>& engine,
                          Hooks hooks)
     : slots_(std::move(slots)), engine_(engine), hooks_(std::move(hooks)) {}
 
@@ -36,12 +37,15 @@ void IndexUpkeep::Consider() {
   if (!hooks_.is_told() && !indexes->Progress().empty()) return;
   if (!indexes->IsDefined(hooks_.wanted())) {
     // A build is of one list.
-    return build_ != nullptr ? EndBuild() : Define(engine_);
+    if (build_ != nullptr) return EndBuild();
+    slot_ = slots_->TryDefine();
+    return slot_ != nullptr ? Define(engine_) : ConsiderAfter(kDefineAgain);
   }
   if (build_ != nullptr) return Step();
-  if (!indexes->IsToBeBuilt()) return;
+  if (!indexes->IsToBeBuilt())
+    return hooks_.wanted().empty() ? void() : RenewLater(indexes->options().look_every);
   if (!hooks_.is_member()) return ConsiderAfter(kLookAgain);
-  slot_ = slots_->TryTake();
+  slot_ = slots_->TryBuild();
   if (slot_ == nullptr) return ConsiderAfter(kTryAgain);
   Begin(engine_);
 }
@@ -52,6 +56,29 @@ void IndexUpkeep::ConsiderAfter(absl::Duration delay) {
     is_looked_for_ = false;
     Consider();
   });
+}
+
+void IndexUpkeep::RenewLater(absl::Duration delay) {
+  if (std::exchange(is_renewed_later_, true)) return;
+  hooks_.after(delay, [this] {
+    is_renewed_later_ = false;
+    RenewIfOutgrown();
+  });
+}
+
+void IndexUpkeep::RenewIfOutgrown() {
+  // Otherwise Consider is called anyway, which comes here again.
+  if (is_closed_ || is_busy_ || build_ != nullptr || engine_ == nullptr) return;
+  if (engine_->indexes() == nullptr || hooks_.is_quiet_awaited()) return Consider();
+  is_busy_ = true;
+  hooks_.in_bulk_pool(
+      [engine = engine_, tag = hooks_.tag()]() -> absl::Status {
+        IndexSet& indexes = *engine->indexes();
+        if (!indexes.IsOutgrown(*engine)) return absl::OkStatus();
+        LOG(INFO) << tag << " its indexes are built anew: entries of former fields take much room";
+        return indexes.Renew(*engine);
+      },
+      [this](const absl::Status& status) { Returned(nullptr, status); });
 }
 
 void IndexUpkeep::Define(std::shared_ptr<Engine> engine) {
@@ -80,8 +107,8 @@ void IndexUpkeep::Step() {
   auto build = std::make_shared<std::unique_ptr<IndexBuild>>(std::move(build_));
   hooks_.in_bulk_pool(
       [build, engine = engine_] {
-        const absl::Status status = (*build)->Step(kStepRecords);
-        const bool has_failed = !status.ok() && !IsRefusal(status);
+        const absl::Status status = (*build)->Step(engine->indexes()->options().step_records);
+        const bool has_failed = !status.ok() && !IsRefusal(status) && !absl::IsUnavailable(status);
         // Whatever it holds goes here, not on the strand.
         if ((*build)->is_done() || has_failed) *build = nullptr;
         // What of it is in the store is not known: the same again might never succeed.

@@ -3,7 +3,8 @@
 //
 // Shapes    All that are missing are built in one walk over the data. A change of the environments
 //           ends a build, and one of all that are missing then begins. A learner's are not built:
-//           its content is about to be replaced.
+//           its content is about to be replaced. Where entries of former fields take much room, all
+//           are built anew.
 // Errors    A refusal: the same again after a second. Any other error: all indexes anew after
 //           kLookAgain.
 // Threads   Strand-bound; builds run in the pool.
@@ -33,15 +34,21 @@ namespace arion {
 class IndexBuild;
 class IndexSet;
 
-// How many builds of a server run at a time. Thread-safe.
-class BuilderSlots : public std::enable_shared_from_this<BuilderSlots> {
+// How much a server does for indexes at a time. Thread-safe.
+class IndexSlots : public std::enable_shared_from_this<IndexSlots> {
  public:
-  explicit BuilderSlots(int most) : left_(most) {}
+  explicit IndexSlots(int builders) : builders_(builders) {}
   // Held while it builds; null: not now.
-  std::shared_ptr<void> TryTake();
+  std::shared_ptr<void> TryBuild() { return TryTake(builders_); }
+  // Held while it defines: what is made then is synced some times, and clients' writes meet that on
+  // the disk where all replicas of a server do it at once, as at a start without indexes.
+  std::shared_ptr<void> TryDefine() { return TryTake(definers_); }
 
  private:
-  std::atomic<int> left_;
+  std::shared_ptr<void> TryTake(std::atomic<int>& left);
+
+  std::atomic<int> builders_;
+  std::atomic<int> definers_{2};
 };
 
 // One for each replica. Consider at the start, when the environments changed, and when the engine
@@ -50,8 +57,7 @@ class IndexUpkeep {
  public:
   static constexpr absl::Duration kLookAgain = absl::Seconds(5);
   static constexpr absl::Duration kTryAgain = absl::Seconds(1);
-  // Of one step: some milliseconds.
-  static constexpr int64_t kStepRecords = 2000;
+  static constexpr absl::Duration kDefineAgain = absl::Milliseconds(50);
 
   struct Hooks {
     // Runs `work` in the disk's bulk pool, then `then` on the strand.
@@ -75,7 +81,7 @@ class IndexUpkeep {
     std::function<std::string()> tag;
   };
   // `engine`: the owner's; null while it is exchanged.
-  IndexUpkeep(std::shared_ptr<BuilderSlots> slots, const std::shared_ptr<Engine>& engine,
+  IndexUpkeep(std::shared_ptr<IndexSlots> slots, const std::shared_ptr<Engine>& engine,
               Hooks hooks);
   ~IndexUpkeep();
 
@@ -86,12 +92,14 @@ class IndexUpkeep {
 
  private:
   void ConsiderAfter(absl::Duration delay);
+  void RenewLater(absl::Duration delay);
+  void RenewIfOutgrown();
   void Define(std::shared_ptr<Engine> engine);
   void Begin(std::shared_ptr<Engine> engine);
   void Step();
   void Returned(std::unique_ptr<IndexBuild> build, const absl::Status& status);
 
-  const std::shared_ptr<BuilderSlots> slots_;
+  const std::shared_ptr<IndexSlots> slots_;
   const std::shared_ptr<Engine>& engine_;
   const Hooks hooks_;
   bool is_closed_ = false;
@@ -101,6 +109,8 @@ class IndexUpkeep {
   bool is_ending_ = false;
   // A timer will look again.
   bool is_looked_for_ = false;
+  // A timer will look whether they are outgrown.
+  bool is_renewed_later_ = false;
   // What displays were told of.
   std::weak_ptr<IndexSet> noted_;
   std::unique_ptr<IndexBuild> build_;

@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "engine/engine_wrapper.h"
 #include "engine/index_store.h"
+#include "env/environment.h"
 #include "env/file_system.h"
 #include "indexes/index_set.h"
 
@@ -52,8 +53,9 @@ class IndexedEngine : public EngineWrapper<Engine> {
 absl::StatusOr<std::unique_ptr<Engine>> IndexedEngineFactory::Open(
     const std::string& data_directory) {
   ASSIGN_OR_RETURN(std::unique_ptr<Engine> data, inner_.Open(data_directory));
-  auto indexes = std::make_shared<IndexSet>(files_, inner_, IndexPathOf(data_directory));
-  indexes->Load(data->last_applied());
+  auto indexes = std::make_shared<IndexSet>(environment_.files(), environment_.clock(), inner_,
+                                            IndexPathOf(data_directory), options_);
+  indexes->Load(*data);
   return std::make_unique<IndexedEngine>(std::move(data), std::move(indexes));
 }
 
@@ -67,8 +69,8 @@ absl::Status IndexedEngineFactory::InstallCheckpoint(const std::string& checkpoi
                                                      const std::string& data_directory) {
   // Of the former content. What says that they are there goes first, and for good.
   const std::string index = IndexPathOf(data_directory);
-  RETURN_IF_ERROR(files_.RemoveAll(JoinPath(index, "list")));
-  RETURN_IF_ERROR(files_.RemoveAll(index));
+  RETURN_IF_ERROR(environment_.files().RemoveAll(JoinPath(index, "list")));
+  RETURN_IF_ERROR(environment_.files().RemoveAll(index));
   return inner_.InstallCheckpoint(checkpoint_directory, decree, data_directory);
 }
 

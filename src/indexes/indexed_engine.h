@@ -10,15 +10,18 @@
 #include <string>
 
 #include "engine/engine.h"
+#include "indexes/index_set.h"
 
 namespace arion {
 
-class FileSystem;
+class Environment;
 
-// One for a server. `files` and `inner` outlive it.
+// One for a server. `environment` and `inner` outlive it.
 class IndexedEngineFactory : public EngineFactory {
  public:
-  IndexedEngineFactory(FileSystem& files, EngineFactory& inner) : files_(files), inner_(inner) {}
+  IndexedEngineFactory(Environment& environment, EngineFactory& inner,
+                       const IndexOptions& options = {})
+      : environment_(environment), inner_(inner), options_(options) {}
 
   absl::StatusOr<std::unique_ptr<Engine>> Open(const std::string& data_directory) override;
   absl::StatusOr<std::unique_ptr<IndexStore>> OpenIndexStore(const std::string& directory) override;
@@ -29,8 +32,9 @@ class IndexedEngineFactory : public EngineFactory {
   std::string description() const override { return inner_.description(); }
 
  private:
-  FileSystem& files_;
+  Environment& environment_;
   EngineFactory& inner_;
+  const IndexOptions options_;
 };
 
 }  // namespace arion

@@ -301,7 +301,7 @@ int RunReplicaServer(int argc, char** argv, const ReplicaVariant& variant) {
   ShareOpenFiles(*files, transport, env, homes.front(), engines);
   NameBook meta_servers(config.meta_servers, LookUp);
   ConnectToProcess(config, pages.commands(), meta_servers);
-  IndexedEngineFactory indexed(world.files(), engines);
+  IndexedEngineFactory indexed(world, engines);
   ReplicaServer server(world, transport, variant.engines ? variant.engines(indexed) : indexed,
                        config.replica);
   // Settings that change while it runs; the rest of the configuration is fixed.

@@ -128,6 +128,7 @@ std::string IndexDefinition::Text() const {
 
 bool IndexDefinition::IsSameContent(const IndexDefinition& other) const {
   IndexDefinition same = other;
+  same.generation = generation;
   same.is_paused = is_paused;
   return *this == same;
 }

@@ -5,7 +5,8 @@
 //           value                the whole value
 //           bytes(16,8)          the eight bytes from the sixteenth on; values that end before that
 //                                are not in the index
-//           ;generation=2        behind it: another generation is another index, to be built anew
+//           ;generation=2        behind it: what was built of another generation serves until this
+//                                one is built
 //           ;paused              behind it: what is missing of it is not built for now
 // Errors    InvalidArgument with what was expected; for a person.
 // Threads   Pure.
@@ -51,7 +52,7 @@ struct IndexDefinition {
 
   static absl::StatusOr<IndexDefinition> Parse(std::string_view text);
   std::string Text() const;
-  // Whether what was built for the one serves the other.
+  // Whether what was built for the one answers for the other.
   bool IsSameContent(const IndexDefinition& other) const;
   bool operator==(const IndexDefinition&) const = default;
 };

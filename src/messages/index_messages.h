@@ -101,10 +101,16 @@ struct FindResponse {
   int64_t entries = 0;
   // Records that had no such field when it was built or they were written: no JSON, for instance.
   int64_t left_out = 0;
+  // It is built anew; it answers meanwhile.
+  bool is_renewed = false;
+  // Of the data, about: what is to be read for that or for the first building, and in a second now.
+  int64_t left_bytes = 0;
+  int64_t bytes_per_second = 0;
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.error), v(2, s.rows), v(3, s.next), v(4, s.built_percent), v(5, s.app_id);
     v(6, s.partition_index), v(7, s.server), v(8, s.entries), v(9, s.left_out);
+    v(10, s.is_renewed), v(11, s.left_bytes), v(12, s.bytes_per_second);
   }
   bool operator==(const FindResponse&) const = default;
 };

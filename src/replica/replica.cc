@@ -63,7 +63,7 @@ Replica::Replica(std::shared_ptr<const ReplicaHost> host, StrandPtr strand, Open
                    },
                    .is_member = [this] { return office_.IsMember(); },
                    .tag = [this] { return Tag(); }}),
-      indexes_(host_->index_builders, store_.engine(), IndexHooks()),
+      indexes_(host_->index_slots, store_.engine(), IndexHooks()),
       messages_(host_, strand_, pid_, disk_, log_disk_, office_, stats_, store_.engine(),
                 store_.log(),
                 {.owner = [this] { return std::weak_ptr<void>(weak_from_this()); },

@@ -72,8 +72,7 @@ struct ReplicaHost {
   std::shared_ptr<HotKeySearch> hot_key_search = std::make_shared<HotKeySearch>();
   std::shared_ptr<CompactionSlots> compactions = std::make_shared<CompactionSlots>();
   std::shared_ptr<IndexBook> indexes = std::make_shared<IndexBook>();
-  std::shared_ptr<BuilderSlots> index_builders =
-      std::make_shared<BuilderSlots>(options.index_builders);
+  std::shared_ptr<IndexSlots> index_slots = std::make_shared<IndexSlots>(options.index_builders);
 
   std::shared_ptr<SharedLogStats> shared_log_stats = std::make_shared<SharedLogStats>();
 

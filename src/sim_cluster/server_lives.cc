@@ -19,6 +19,11 @@ namespace {
 constexpr absl::Duration kStopMax = absl::Seconds(20);
 // Of lives, where tables have indexes.
 constexpr double kRolledBackPercent = 15;
+// Tables are small: a walk takes some steps, is saved on the way, and indexes are soon outgrown.
+constexpr IndexOptions kIndexOptions = {.step_records = 4,
+                                        .save_every_bytes = 150,
+                                        .former_bytes = 10'000,
+                                        .look_every = absl::Seconds(5)};
 
 }  // namespace
 
@@ -199,7 +204,7 @@ void ServerLives::StartServer(SimServer& server) {
   server.transport = std::make_unique<SimTransport>(network_, *server.node, server.endpoint);
   server.memory = std::make_unique<MemoryEngineFactory>(env);
   if (settings_.run.indexes == 0 || !may_roll_back_ || !world_.random().Percent(kRolledBackPercent))
-    server.indexed = std::make_unique<IndexedEngineFactory>(env.files(), *server.memory);
+    server.indexed = std::make_unique<IndexedEngineFactory>(env, *server.memory, kIndexOptions);
   server.engines = NewEngines(server);
   if (server.is_older) return StartOldServer(server, env);
   ReplicaServerOptions options = settings_.server;

@@ -159,6 +159,28 @@ class Indexes(records.RecordsTest):
         self.wait_whole()
         self.check()
 
+    def test_former_entries_go_while_it_answers(self):
+        for i in range(self.keys):
+            self.put_one(i)
+        self.define()
+        self.wait_whole()
+        for _ in range(3):
+            for i in range(self.keys):
+                self.put_one(i)
+
+        def entries():
+            return {index["name"]: index["entries"] for index in self.shell(f"indexes {self.table}")["indexes"]}
+        before = entries()
+        answer = self.shell(f"rebuild_index {self.table} by_n")
+        self.assertIn("generation=1", answer["definition"])
+        for _ in range(500):
+            self.check()
+            if entries()["by_n"] <= self.keys + 10:
+                break
+        self.wait_whole()
+        self.assertEqual(entries()["by_city"], before["by_city"], "nobody asked for that")
+        self.check()
+
     def test_asked_by_http(self):
         for i in range(60):
             self.put_one(i)

@@ -4,6 +4,10 @@
 //
 // Input: byte 0 chooses; the rest is a value, an entry, a definition, or a list.
 // SPDX-License-Identifier: Apache-2.0
+#include <absl/strings/str_format.h>
+
+#include "base/crc.h"
+#include "base/status.h"
 #include "indexes/field_order.h"
 #include "indexes/field_reader.h"
 #include "indexes/index_list.h"
@@ -57,6 +61,10 @@ void CheckDefinition(std::string_view text) {
   FuzzCount("definitions");
 }
 
+std::string WithChecksum(std::string_view bytes) {
+  return absl::StrCat(Text(bytes), absl::StrFormat("crc %08x\n", Crc32c(bytes)));
+}
+
 void CheckList(std::string_view bytes) {
   const auto list = IndexList::Decode(bytes);
   if (!list.ok()) return FuzzCount("refused lists");
@@ -80,7 +88,12 @@ std::vector<std::string> FuzzSeeds() {
     seeds.push_back("\x02" + definition.Text() + ";generation=4;paused");
   const IndexList list{.next_id = 9,
                        .serial = 5,
-                       .indexes = {{.id = 8, .name = "by_a", .definition = Definitions()[0]}}};
+                       .indexes = {{.name = "by_a",
+                                    .definition = Definitions()[0],
+                                    .is_whole = true,
+                                    .current = {.id = 8},
+                                    .successor = IndexGeneration{.id = 7}}},
+                       .walk = SavedWalk{.ids = {7}, .from = "key", .files = {"run0.0.sst"}}};
   seeds.push_back("\x03" + list.Encode());
   return seeds;
 }
@@ -103,6 +116,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       break;
     default:
       arion::CheckList(rest);
+      // As if somebody had meant it.
+      arion::CheckList(arion::WithChecksum(rest.substr(0, rest.rfind("crc "))));
   }
   return 0;
 }

@@ -7,21 +7,32 @@ namespace arion {
 namespace {
 
 IndexList TwoIndexes() {
-  return {.next_id = 8,
+  return {.next_id = 9,
           .serial = 77,
-          .indexes = {{.id = 3,
+          .built_store_bytes = 5,
+          .built_data_bytes = 6,
+          .indexes = {{.name = "by_city",
+                       .definition = *IndexDefinition::Parse("$.customer.city;generation=2"),
                        .is_whole = true,
-                       .name = "by_city",
-                       .definition = *IndexDefinition::Parse("$.customer.city;generation=2")},
-                      {.id = 7,
-                       .name = "first",
+                       .current = {.id = 3, .entries = 9, .left_out = 1},
+                       .successor = IndexGeneration{.id = 8, .entries = 2}},
+                      {.name = "first",
                        .definition = *IndexDefinition::Parse("bytes(0,4)"),
-                       .entries = 12,
-                       .left_out = 3}}};
+                       .current = {.id = 7, .entries = 12, .left_out = 3}}}};
+}
+
+IndexList WithWalk() {
+  IndexList list = TwoIndexes();
+  list.walk = {.ids = {7, 8},
+               .from = std::string("a\0b\t\n,", 6),
+               .records = 1000,
+               .bytes = 123456,
+               .files = {"run0.0.sst", "run1.0.sst"}};
+  return list;
 }
 
 TEST(IndexListTest, WhatIsEncodedIsDecoded) {
-  for (const IndexList& list : {IndexList{}, TwoIndexes()}) {
+  for (const IndexList& list : {IndexList{}, TwoIndexes(), WithWalk()}) {
     const auto decoded = IndexList::Decode(list.Encode());
     ASSERT_TRUE(decoded.ok()) << decoded.status();
     EXPECT_EQ(*decoded, list);
@@ -29,7 +40,7 @@ TEST(IndexListTest, WhatIsEncodedIsDecoded) {
 }
 
 TEST(IndexListTest, WhatIsDamagedIsSaidToBe) {
-  const std::string good = TwoIndexes().Encode();
+  const std::string good = WithWalk().Encode();
   for (size_t i = 0; i < good.size(); ++i) {
     std::string bad = good;
     bad[i] = static_cast<char>(bad[i] ^ 1);

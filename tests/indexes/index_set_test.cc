@@ -36,7 +36,8 @@ class IndexSetTest : public testing::TestWithParam<MakeFactory> {
 
   TestEnvironment environment_;
   std::unique_ptr<EngineFactory> plain_ = GetParam()(environment_);
-  IndexedReplica replica_{environment_, *plain_};
+  static constexpr uint64_t kSaveEvery = 300;
+  IndexedReplica replica_{environment_, *plain_, {.save_every_bytes = kSaveEvery}};
 };
 
 TEST_P(IndexSetTest, RecordsFromBeforeAndAfterTheDefinitionAreFound) {
@@ -88,8 +89,7 @@ TEST_P(IndexSetTest, ADefinitionThatStaysIsNotBuiltAgain) {
   EXPECT_TRUE(IsWhole("by_n"));
   EXPECT_FALSE(IsWhole("by_m"));
   EXPECT_FALSE(replica_.indexes().IsToBeBuilt()) << "paused";
-  ASSERT_TRUE(replica_.Define({{"by_m", "$.m"}, {"by_n", "$.n;generation=1"}}).ok());
-  EXPECT_FALSE(IsWhole("by_n")) << "another generation";
+  ASSERT_TRUE(replica_.Define({{"by_m", "$.m"}, {"by_n", "$.n"}}).ok());
   EXPECT_TRUE(replica_.indexes().IsToBeBuilt());
   replica_.BuildAll();
   EXPECT_EQ(Find(Equal("by_n", 1)), (Names{"a"}));
@@ -138,7 +138,7 @@ TEST_P(IndexSetTest, WhatIsDamagedIsBuiltAnew) {
   replica_.BuildAll();
   replica_.WithOlderVersion([&] {
     ASSERT_TRUE(WriteFileDurably(environment_.files(), replica_.index_directory() + "/list",
-                                 "arion indexes 2\t1\n")
+                                 "arion indexes 1\t1\n")
                     .ok());
   });
   EXPECT_FALSE(replica_.indexes().Read("by_n").has_value());
@@ -162,17 +162,112 @@ TEST_P(IndexSetTest, AnOlderListBesideALaterStoreIsNotUsed) {
   EXPECT_FALSE(replica_.indexes().Read("by_n").has_value()) << "its entries are gone";
 }
 
-TEST_P(IndexSetTest, ABuildThatACrashEndsBeginsAnew) {
-  for (int i = 0; i < 20; ++i) replica_.Put({{"k" + std::to_string(i), R"({"n":1})"}});
-  ASSERT_TRUE(replica_.engine().Flush().ok());
-  ASSERT_TRUE(replica_.Define({{"by_n", "$.n"}}).ok());
-  ASSERT_TRUE(replica_.BuildStep(5));
-  ASSERT_TRUE(replica_.engine().Flush().ok());
-  replica_.CrashAndOpen();
-  EXPECT_FALSE(IsWhole("by_n"));
+TEST_P(IndexSetTest, OneThatIsBuiltAnewAnswersMeanwhileAndLosesItsFormerEntries) {
+  for (int i = 0; i < 30; ++i) replica_.Put({{"k" + std::to_string(i), R"({"n":1})"}});
   ASSERT_TRUE(replica_.Define({{"by_n", "$.n"}}).ok());
   replica_.BuildAll();
-  EXPECT_EQ(Find(Equal("by_n", 1)).size(), 20u);
+  for (int i = 0; i < 25; ++i) replica_.Put({{"k" + std::to_string(i), R"({"n":2})"}});
+  ASSERT_TRUE(replica_.Define({{"by_n", "$.n;generation=1"}}).ok());
+  ASSERT_TRUE(replica_.BuildStep(10));
+  // Between definition and end writers put entries for both.
+  replica_.Put({{"k0", R"({"n":1})"}, {"k29", R"({"n":3})"}, {"new", R"({"n":3})"}});
+  EXPECT_TRUE(IsWhole("by_n"));
+  EXPECT_TRUE(replica_.indexes().Read("by_n")->progress.is_renewed);
+  EXPECT_EQ(Find(Equal("by_n", 1)).size(), 5u);
+  EXPECT_EQ(Find(Equal("by_n", 3)).size(), 2u);
+  EXPECT_EQ(replica_.indexes().Read("by_n")->progress.entries, 58);
+  replica_.BuildAll();
+  EXPECT_FALSE(replica_.indexes().Read("by_n")->progress.is_renewed);
+  EXPECT_EQ(replica_.indexes().Read("by_n")->progress.entries, 33) << "30 records, and 3 since";
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(Find(Equal("by_n", 1)).size(), 5u);
+    EXPECT_EQ(Find(Equal("by_n", 3)).size(), 2u);
+    EXPECT_FALSE(replica_.indexes().IsToBeBuilt());
+    replica_.CloseAndOpen();
+  }
+  // What it was found by before is not there any more.
+  const auto reading = replica_.indexes().Read("by_n");
+  int entries = 0;
+  for (const auto at =
+           reading->entries->Walk({.first = EntryPrefix(0), .end = {}}, Direction::kForward);
+       at->Valid(); at->Next())
+    ++entries;
+  EXPECT_EQ(entries, 33);
+}
+
+TEST_P(IndexSetTest, AnAnswerIsOfTheIndexThatWasWholeWhenItEnded) {
+  for (int i = 0; i < 5; ++i) replica_.Put({{"k" + std::to_string(i), R"({"n":1})"}});
+  ASSERT_TRUE(replica_.Define({{"by_n", "$.n"}}).ok());
+  replica_.BuildAll();
+  IndexFinder finder(replica_.shared_engine(), Equal("by_n", 1));
+  const ReadTerms terms = replica_.Terms();
+  auto turned = finder.Turn(terms);
+  ASSERT_TRUE(turned.ok() && !turned->has_value()) << "its view is taken";
+  // The entries that it is about to read go.
+  ASSERT_TRUE(replica_.Define({{"by_n", "$.n;generation=1"}}).ok());
+  replica_.BuildAll();
+  for (int turns = 0; turned.ok() && !turned->has_value(); ++turns) {
+    ASSERT_LT(turns, 10);
+    turned = finder.Turn(terms);
+  }
+  ASSERT_TRUE(turned.ok());
+  EXPECT_EQ((*turned)->error, 0);
+  EXPECT_EQ((*turned)->rows.size(), 5u);
+}
+
+TEST_P(IndexSetTest, ABuildThatACrashEndsGoesOnWhereItWasSaved) {
+  for (int i = 0; i < 40; ++i)
+    replica_.Put({{"k" + std::to_string(10 + i), R"({"n":)" + std::to_string(i % 2) + "}"}});
+  ASSERT_TRUE(replica_.engine().Flush().ok());
+  ASSERT_TRUE(replica_.Define({{"by_n", "$.n"}}).ok());
+  // Each step of so many is saved (kSaveEvery), the last is not.
+  ASSERT_TRUE(replica_.BuildStep(25));
+  replica_.Put({{"k10", R"({"n":7})"}, {"k49", R"({"n":7})"}, {"before", R"({"n":7})"}});
+  ASSERT_TRUE(replica_.engine().Flush().ok());
+  ASSERT_TRUE(replica_.BuildStep(1));
+  replica_.CrashAndOpen();
+  EXPECT_FALSE(IsWhole("by_n"));
+  auto build = replica_.indexes().BeginBuild(replica_.engine());
+  ASSERT_TRUE(build.ok());
+  EXPECT_EQ((*build)->records(), 25) << "what was read before is not read again";
+  const IndexProgress progress = replica_.indexes().Read("by_n")->progress;
+  EXPECT_GT(progress.percent, 0);
+  while (!(*build)->is_done()) ASSERT_TRUE((*build)->Step(100).ok());
+  *build = nullptr;
+  EXPECT_EQ(Find(Equal("by_n", 7)), (Names{"k10", "k49", "before"})) << "by key";
+  EXPECT_EQ(Find(Equal("by_n", 0)).size() + Find(Equal("by_n", 1)).size(), 38u);
+  replica_.CloseAndOpen();
+  EXPECT_TRUE(IsWhole("by_n"));
+  EXPECT_EQ(Find({.index = "by_n", .limit = 9}).size(), 41u);
+}
+
+TEST_P(IndexSetTest, WhatWasSavedAndCannotBeReadIsReadAgain) {
+  for (int i = 0; i < 40; ++i) replica_.Put({{"k" + std::to_string(i), R"({"n":1})"}});
+  ASSERT_TRUE(replica_.engine().Flush().ok());
+  ASSERT_TRUE(replica_.Define({{"by_n", "$.n"}}).ok());
+  ASSERT_TRUE(replica_.BuildStep(25));
+  const std::string bulk = replica_.index_directory() + "/store/bulk";
+  const auto saved = environment_.files().List(bulk);
+  ASSERT_TRUE(saved.ok() && !saved->empty());
+  replica_.WithOlderVersion([&] {
+    for (const std::string& name : *saved)
+      ASSERT_TRUE(WriteFileDurably(environment_.files(), bulk + "/" + name, "damaged").ok());
+  });
+  replica_.BuildAll();
+  EXPECT_EQ(Find(Equal("by_n", 1)).size(), 40u);
+  EXPECT_FALSE(*IsThere(environment_.files(), bulk)) << "nothing is left of it";
+}
+
+TEST_P(IndexSetTest, APauseKeepsWhatWasSaved) {
+  for (int i = 0; i < 40; ++i) replica_.Put({{"k" + std::to_string(i), R"({"n":1})"}});
+  ASSERT_TRUE(replica_.Define({{"by_n", "$.n"}}).ok());
+  ASSERT_TRUE(replica_.BuildStep(25));
+  ASSERT_TRUE(replica_.Define({{"by_n", "$.n;paused"}}).ok());
+  EXPECT_FALSE(replica_.indexes().IsToBeBuilt());
+  ASSERT_TRUE(replica_.Define({{"by_n", "$.n"}}).ok());
+  auto build = replica_.indexes().BeginBuild(replica_.engine());
+  ASSERT_TRUE(build.ok());
+  EXPECT_EQ((*build)->records(), 25);
 }
 
 TEST_P(IndexSetTest, AContentThatIsInstalledHasNone) {
@@ -253,14 +348,17 @@ TEST_P(IndexSetTest, WhatIsFoundIsWhatTheModelHolds) {
       } else if (what < 79) {
         replica_.DropBuild();
         defined.clear();
-        for (const auto& one : all)
-          if (random() % 3 != 0) defined.push_back(one);
+        for (const auto& [index, definition] : all)
+          if (random() % 3 != 0)
+            defined.emplace_back(index,
+                                 definition + ";generation=" + std::to_string(1 + random() % 2));
         ASSERT_TRUE(replica_.Define(defined).ok());
       } else {
         if (!replica_.indexes().IsDefined(IndexedReplica::Named(defined))) {
           ASSERT_TRUE(replica_.Define(defined).ok());
         }
         replica_.BuildStep(1 + random() % 30);
+        if (random() % 4 == 0) replica_.BuildAll();
       }
       if (i % 5 == 0) compare();
     }

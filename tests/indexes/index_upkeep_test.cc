@@ -17,6 +17,9 @@ namespace {
 
 using Texts = std::vector<std::pair<std::string, std::string>>;
 
+constexpr int kStepRecords = 200;
+constexpr IndexOptions kOptions = {.step_records = kStepRecords, .former_bytes = 20'000};
+
 // Its bulk loads fail at their end, as often as is said.
 class FailingFactory : public MemoryEngineFactory {
  public:
@@ -34,6 +37,8 @@ class FailingFactory : public MemoryEngineFactory {
     Writer(std::unique_ptr<BulkWriter> inner, std::shared_ptr<int> failures)
         : inner(std::move(inner)), failures(std::move(failures)) {}
     absl::Status Add(std::string_view raw_key) override { return inner->Add(raw_key); }
+    absl::StatusOr<std::vector<std::string>> Save() override { return inner->Save(); }
+    absl::Status Sort() override { return inner->Sort(); }
     absl::Status Finish() override {
       if (*failures > 0) return --*failures, absl::DataLossError("injected");
       return inner->Finish();
@@ -44,8 +49,9 @@ class FailingFactory : public MemoryEngineFactory {
   struct Store : EngineWrapper<IndexStore> {
     Store(std::unique_ptr<IndexStore> store, std::shared_ptr<int> failures)
         : EngineWrapper(std::move(store)), failures(std::move(failures)) {}
-    absl::StatusOr<std::unique_ptr<BulkWriter>> NewBulkWriter() override {
-      ASSIGN_OR_RETURN(auto writer, static_cast<IndexStore&>(inner()).NewBulkWriter());
+    absl::StatusOr<std::unique_ptr<BulkWriter>> NewBulkWriter(
+        const std::vector<std::string>& saved) override {
+      ASSIGN_OR_RETURN(auto writer, static_cast<IndexStore&>(inner()).NewBulkWriter(saved));
       return std::make_unique<Writer>(std::move(writer), failures);
     }
     absl::Status RemoveRange(const KeyRange& range) override {
@@ -127,7 +133,7 @@ class IndexUpkeepTest : public testing::Test {
   };
   TestEnvironment environment_;
   FailingFactory plain_{environment_};
-  IndexedEngineFactory factory_{environment_.files(), plain_};
+  IndexedEngineFactory factory_{environment_, plain_, kOptions};
   IndexBook book_;
   std::deque<Job> pool_;
   std::vector<absl::AnyInvocable<void()>> timers_;
@@ -136,7 +142,7 @@ class IndexUpkeepTest : public testing::Test {
   bool is_quiet_awaited_ = false;
   bool is_member_ = true;
   std::shared_ptr<Engine> engine_;
-  std::shared_ptr<BuilderSlots> slots_ = std::make_shared<BuilderSlots>(1);
+  std::shared_ptr<IndexSlots> slots_ = std::make_shared<IndexSlots>(1);
   IndexUpkeep upkeep_{slots_, engine_, Hooks()};
 };
 
@@ -147,18 +153,24 @@ TEST_F(IndexUpkeepTest, WithoutIndexesNothingIsDone) {
 }
 
 TEST_F(IndexUpkeepTest, WhatIsWantedIsDefinedAndBuiltStepByStep) {
-  Put(static_cast<int>(IndexUpkeep::kStepRecords) + 5);
+  Put(kStepRecords + 5);
   Want({{"by_n", "$.n"}});
   EXPECT_TRUE(RunJob()) << "it is defined";
   EXPECT_TRUE(RunJob()) << "a build begins";
+  EXPECT_EQ(book_.Paces()["temp"].bytes_per_second, 0) << "nothing is read yet";
+  EXPECT_FALSE(book_.Paces()["temp"].seconds_left());
+  const uint64_t all = book_.Paces()["temp"].left_bytes;
+  EXPECT_GT(all, 0u);
   EXPECT_TRUE(RunJob());
   EXPECT_FALSE(IsWhole("by_n"));
+  EXPECT_LT(book_.Paces()["temp"].left_bytes, all);
   RunPool();
+  EXPECT_EQ(book_.Paces()["temp"].seconds_left(), 0);
   EXPECT_TRUE(IsWhole("by_n"));
   ASSERT_EQ(book_.Rows().size(), 1u) << "displays see it";
   EXPECT_EQ(book_.Rows()[0].whole, 1);
   EXPECT_EQ(book_.Rows()[0].mean_percent, 100);
-  EXPECT_NE(slots_->TryTake(), nullptr) << "its slot is given back";
+  EXPECT_NE(slots_->TryBuild(), nullptr) << "its slot is given back";
   Want({});
   RunPool();
   EXPECT_FALSE(engine_->indexes()->Read("by_n").has_value());
@@ -181,7 +193,7 @@ TEST_F(IndexUpkeepTest, ARestartKeepsWhatIsBuiltUntilItIsToldWhatIsWanted) {
 }
 
 TEST_F(IndexUpkeepTest, AChangeEndsABuildAndBeginsOneOfAll) {
-  Put(static_cast<int>(IndexUpkeep::kStepRecords) + 5);
+  Put(kStepRecords + 5);
   Want({{"by_n", "$.n"}});
   RunJob(), RunJob(), RunJob();
   Want({{"by_n", "$.n"}, {"first", "bytes(0,1)"}});
@@ -195,7 +207,7 @@ TEST_F(IndexUpkeepTest, ALearnersAreNotBuiltAndOthersWaitForTheirTurn) {
   RunPool();
   EXPECT_FALSE(IsWhole("by_n"));
   is_member_ = true;
-  auto taken = slots_->TryTake();
+  auto taken = slots_->TryBuild();
   RunTimers();
   RunPool();
   EXPECT_FALSE(IsWhole("by_n"));
@@ -203,6 +215,17 @@ TEST_F(IndexUpkeepTest, ALearnersAreNotBuiltAndOthersWaitForTheirTurn) {
   RunTimers();
   RunPool();
   EXPECT_TRUE(IsWhole("by_n"));
+}
+
+TEST_F(IndexUpkeepTest, FewAreDefinedAtATime) {
+  auto first = slots_->TryDefine(), second = slots_->TryDefine();
+  Want({{"by_n", "$.n"}});
+  EXPECT_FALSE(RunJob());
+  second = nullptr;
+  RunTimers();
+  RunPool();
+  EXPECT_TRUE(IsWhole("by_n"));
+  EXPECT_NE(slots_->TryDefine(), nullptr) << "it is given back";
 }
 
 TEST_F(IndexUpkeepTest, APausedOneIsBuiltWhenItGoesOn) {
@@ -230,7 +253,7 @@ TEST_F(IndexUpkeepTest, ABuildThatFailsBeginsAnewWithEverything) {
 }
 
 TEST_F(IndexUpkeepTest, ABuildThatIsGivenUpIsGoneBeforeTheNext) {
-  Put(2 * static_cast<int>(IndexUpkeep::kStepRecords) + 5);
+  Put(2 * kStepRecords + 5);
   Want({{"by_n", "$.n"}});
   RunJob(), RunJob(), RunJob();
   Want({{"first", "bytes(0,1)"}});
@@ -243,7 +266,7 @@ TEST_F(IndexUpkeepTest, ABuildThatIsGivenUpIsGoneBeforeTheNext) {
 }
 
 TEST_F(IndexUpkeepTest, ABuildInThePoolEndsBeforeTheEngineGoes) {
-  Put(static_cast<int>(IndexUpkeep::kStepRecords) + 5);
+  Put(kStepRecords + 5);
   Want({{"by_n", "$.n"}});
   RunJob(), RunJob();
   is_quiet_awaited_ = true;
@@ -260,6 +283,33 @@ TEST_F(IndexUpkeepTest, ABuildInThePoolEndsBeforeTheEngineGoes) {
   upkeep_.Consider();
   RunPool();
   EXPECT_TRUE(IsWhole("by_n"));
+}
+
+TEST_F(IndexUpkeepTest, EntriesOfFormerFieldsGoWhereTheyTakeMuchRoom) {
+  Put(2000);
+  Want({{"by_n", "$.n"}, {"all", "value"}});
+  RunPool();
+  const auto is_outgrown = [this] { return engine_->indexes()->IsOutgrown(*engine_); };
+  Put(3000);
+  ASSERT_EQ(timers_.size(), 1u);
+  RunTimers();
+  EXPECT_TRUE(RunJob()) << "it looks";
+  EXPECT_FALSE(RunJob()) << "with the data it may grow";
+  for (int i = 0; i < 8000; ++i) {
+    const std::string key = JoinRawKey("k" + std::to_string(i % 20), "");
+    const std::string value = R"({"n":)" + std::to_string(i) + R"(,"text":"some bytes"})";
+    const std::vector<WriteOp> ops = {{.key = key, .value = value}};
+    ASSERT_TRUE(engine_->Apply(engine_->last_applied() + 1, 1, ops).ok());
+  }
+  EXPECT_TRUE(is_outgrown());
+  RunTimers();
+  RunJob();
+  EXPECT_TRUE(IsWhole("by_n")) << "it answers while its successor is built";
+  EXPECT_TRUE(engine_->indexes()->Read("by_n")->progress.is_renewed);
+  RunPool();
+  EXPECT_FALSE(is_outgrown());
+  EXPECT_EQ(engine_->indexes()->Read("by_n")->progress.entries, 3000);
+  ASSERT_EQ(timers_.size(), 1u) << "it looks again";
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ TEST(IndexedEngineTest, ABulkLoadOfSeveralRuns) {
   const std::string own = prefix + "own";
   const std::vector<WriteOp> ops = {{.key = own, .value = "applied"}};
   ASSERT_TRUE((*store)->Apply(Decree(1), 0, ops).ok());
-  auto writer = (*store)->NewBulkWriter();
+  auto writer = (*store)->NewBulkWriter({});
   ASSERT_TRUE(writer.ok());
   constexpr int kKeys = 90'000;
   const std::string padding(1000, 'p');
@@ -51,6 +51,7 @@ TEST(IndexedEngineTest, ABulkLoadOfSeveralRuns) {
     ASSERT_TRUE((*writer)->Add(prefix + std::to_string(1'000'000 + scattered) + padding).ok());
   }
   ASSERT_TRUE((*writer)->Add(own).ok());
+  ASSERT_TRUE((*writer)->Sort().ok());
   ASSERT_TRUE((*writer)->Finish().ok());
   *writer = nullptr;
   EXPECT_EQ((*store)->Get(own, 0, ReadTier::kAll)->value, "applied") << "it lies above";

@@ -17,6 +17,7 @@
 #include "engine/engine.h"
 #include "indexes/field_order.h"
 #include "indexes/field_reader.h"
+#include "indexes/index_build.h"
 #include "indexes/index_finder.h"
 #include "indexes/index_set.h"
 #include "indexes/indexed_engine.h"
@@ -29,8 +30,9 @@ class IndexedReplica {
   using Model = std::map<std::string, std::string>;
 
   // `files`: of the environment.
-  IndexedReplica(TestEnvironment& environment, EngineFactory& plain)
-      : environment_(environment), plain_(plain), indexed_(environment.files(), plain) {
+  IndexedReplica(TestEnvironment& environment, EngineFactory& plain,
+                 const IndexOptions& options = {})
+      : environment_(environment), plain_(plain), indexed_(environment, plain, options) {
     Open();
   }
 
@@ -141,14 +143,17 @@ class IndexedReplica {
       request.after = page.next;
     }
   }
+  ReadTerms Terms() const {
+    return {.pid = {1, 0},
+            .server = "here",
+            .now = 0,
+            .clock = environment_.clock(),
+            .deadline = Instant::InfiniteFuture()};
+  }
   absl::StatusOr<FindResponse> FindPage(const FindRequest& request) {
     IndexFinder finder(engine_, request);
     for (;;) {
-      ASSIGN_OR_RETURN(auto answer, finder.Turn({.pid = {1, 0},
-                                                 .server = "here",
-                                                 .now = 0,
-                                                 .clock = environment_.clock(),
-                                                 .deadline = Instant::InfiniteFuture()}));
+      ASSIGN_OR_RETURN(auto answer, finder.Turn(Terms()));
       if (answer) return *answer;
     }
   }

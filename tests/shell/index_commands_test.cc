@@ -171,19 +171,31 @@ TEST_F(IndexCommandsTest, TheListTellsHowFarTheyAre) {
   find_answers_ = {{.built_percent = 100, .entries = 7, .left_out = 1},
                    {.built_percent = 100, .entries = 8},
                    {.built_percent = 100},
-                   Failed(StorageError::kTryAgain, 25),
+                   {.error = static_cast<int32_t>(StorageError::kTryAgain),
+                    .built_percent = 25,
+                    .server = "10.0.0.1:1",
+                    .left_bytes = 7500,
+                    .bytes_per_second = 2500},
                    {.built_percent = 10},
                    {.built_percent = 20},
-                   {.built_percent = 100},
+                   {.built_percent = 100,
+                    .server = "10.0.0.1:1",
+                    .is_renewed = true,
+                    .left_bytes = 9000,
+                    .bytes_per_second = 2500},
                    Failed(StorageError::kNotFound)};
   const auto [code, printed] = Say("indexes t");
   EXPECT_EQ(code, ExitCode::kOk) << printed;
   for (const char* row :
        {R"({"name":"a","definition":"value","state":"whole","percent":100,"mean_percent":100.0,)"
-        R"("entries":15,"left_out":1})",
-        R"("name":"b","definition":"$.b","state":"building","percent":25,"mean_percent":62.5,)",
+        R"("entries":15,"left_out":1,"seconds_left":0})",
+        R"("name":"b","definition":"$.b","state":"building","percent":25,"mean_percent":62.5,)"
+        R"("entries":0,"left_out":0,"seconds_left":4})",
         R"("name":"c","definition":"$.c;paused","state":"paused","percent":10,)",
-        R"("name":"d","definition":"$.d","state":"spreading","percent":0,"mean_percent":50.0,)",
+        R"("name":"d","definition":"$.d","state":"spreading","percent":0,"mean_percent":50.0,)"
+        R"("entries":0,"left_out":0,"seconds_left":-1})",
+        R"("building":[{"server":"","left_bytes":0,"bytes_per_second":0,"seconds_left":0},)"
+        R"({"server":"10.0.0.1:1","left_bytes":9000,"bytes_per_second":2500,"seconds_left":4}])",
         R"("name":"e","definition":"from the future","state":"unreadable")"})
     EXPECT_NE(printed.find(row), std::string::npos) << row << "\n" << printed;
   EXPECT_EQ(found_.size(), 8u);

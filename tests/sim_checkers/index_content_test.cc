@@ -11,6 +11,7 @@
 #include "engine/engine_wrapper.h"
 #include "engine/memory_engine.h"
 #include "indexes/index_set.h"
+#include "indexes/index_build.h"
 #include "indexes/indexed_engine.h"
 #include "sim/sim_environment.h"
 #include "sim/sim_world.h"
@@ -63,7 +64,7 @@ class IndexContentTest : public ::testing::Test {
   SimNode& node_ = Started(world_.AddNode("n"));
   const NamedIndex index_{"number", *IndexDefinition::Parse("$.n")};
   MemoryEngineFactory plain_{node_.environment()};
-  IndexedEngineFactory indexed_{node_.environment().files(), plain_};
+  IndexedEngineFactory indexed_{node_.environment(), plain_};
 };
 
 TEST_F(IndexContentTest, AnIndexIsWholeOnceItIsBuilt) {

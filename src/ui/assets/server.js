@@ -122,7 +122,7 @@ export function draw(found, window, _, about) {
   return {
     health: [health(grade, wrong, doing)],
     first: [summary(window, about), ...(found.recovery.phase === 'done' ? [] : [recovery(found.recovery)])],
-    rest: [operations(window), stages(window), tables(window), disks(window), log(window), hotKeys(found.hot), slowRequests(found.slow), copies(window),
+    rest: [operations(window), stages(window), tables(window), indexes(window), disks(window), log(window), hotKeys(found.hot), slowRequests(found.slow), copies(window),
       ...(found.recovery.phase === 'done' ? [recovery(found.recovery)] : []), sharedLog(window)].filter(Boolean),
   };
 }
@@ -201,6 +201,24 @@ function tables(window) {
     table('Size of each table', [{title: 'Table', is: true}, {title: 'Files', n: true}, {title: 'Records, about', n: true}, {title: 'In memory', n: true},
       {title: 'Cache hits', n: true}, {title: 'Compactions', n: true}, {title: 'To compact', n: true}, {title: 'Throttled', n: true}, {title: 'Writes stall'}], rows,
     'It holds no copy yet.'));
+}
+
+function indexes(window) {
+  const r = window.newest;
+  const rows = r.samples('index_built_ratio').map(({labels, value}) => {
+    const of = name => r.sum(name, {table: labels.table, index: labels.index});
+    const missing = of('index_replicas_to_build') ?? 0;
+    const renewed = of('index_replicas_renewed') ?? 0;
+    return [labels.table, labels.index, figure(percent(value), value, 'arion_index_built_ratio'),
+      missing > 0 ? state('warn', `${plural(missing, 'copy', 'copies')} to build`) : renewed > 0 ? `${plural(renewed, 'copy', 'copies')} built anew` : 'whole',
+      figure(count(of('index_entries')), of('index_entries'), 'arion_index_entries'), count(of('index_left_out_records')),
+      byteRate(r.sum('index_build_bytes_per_second', {table: labels.table})), duration(r.sum('index_build_left_seconds', {table: labels.table}))];
+  });
+  if (rows.length === 0) return null;
+  const left = r.sum('index_build_left_bytes');
+  return section('indexes', 'Indexes', left > 0 ? `${bytes(left)} to read, ${byteRate(r.sum('index_build_bytes_per_second'))}` : null,
+    table('Indexes of the copies here', [{title: 'Table', is: true}, {title: 'Index'}, {title: 'Built', n: true}, {title: 'State'}, {title: 'Entries', n: true},
+      {title: 'Left out', n: true}, {title: 'Reading', n: true}, {title: 'Time left', n: true}], rows, ''));
 }
 
 function hotKeys(hot) {

@@ -3,6 +3,7 @@
 
 #include <absl/strings/str_join.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
@@ -136,8 +137,9 @@ absl::StatusOr<Outcome> Redefine(Session& session, const Words& words, std::stri
 }
 
 absl::StatusOr<Outcome> Rebuild(Session& session, const Words& words) {
-  // Another generation is another index: what was built of the last one goes when it is built.
-  return Redefine(session, words, absl::StrCat("it is built anew; ", kProgress),
+  // What was built of the last generation answers until this one is built, and goes then.
+  return Redefine(session, words,
+                  absl::StrCat("it is built anew, and answers meanwhile; ", kProgress),
                   [](IndexDefinition& definition) { ++definition.generation; });
 }
 
@@ -153,8 +155,15 @@ absl::StatusOr<Outcome> Resume(Session& session, const Words& words) {
 
 std::string StateOf(const IndexDefinition& definition, const IndexOverview& overview) {
   if (overview.unaware > 0) return "spreading";
-  if (overview.lowest_percent >= 100) return "whole";
+  if (overview.lowest_percent >= 100)
+    return overview.renewed == 0 ? "whole" : definition.is_paused ? "whole, paused" : "rebuilding";
   return definition.is_paused ? "paused" : "building";
+}
+
+// Until it is built.
+constexpr int64_t kNotKnown = -1;
+int64_t SecondsLeft(const IndexPace& pace, bool is_unknown) {
+  return is_unknown ? kNotKnown : pace.seconds_left().value_or(kNotKnown);
 }
 
 absl::StatusOr<Outcome> List(Session& session, const Words& words) {
@@ -166,15 +175,18 @@ absl::StatusOr<Outcome> List(Session& session, const Words& words) {
   session.cluster().ForgetOpenTable(name);
   const Definitions definitions = DefinitionsOf(state.info);
   Outcome outcome;
-  Answer::List list{
-      "indexes",
-      {"name", "definition", "state", "percent", "mean_percent", "entries", "left_out"},
-      {}};
+  Answer::List list{"indexes",
+                    {"name", "definition", "state", "percent", "mean_percent", "entries",
+                     "left_out", "seconds_left"},
+                    {}};
+  // Of the table: one walk of a replica is for all its indexes.
+  std::map<std::string, IndexPace> servers;
   std::vector<std::string> problems;
   for (const auto& [index, definition] : definitions) {
     if (!definition.ok()) {
       list.rows.push_back({Escape(index), Escape(state.info.envs.at(IndexEnvKey(index))),
-                           std::string("unreadable"), int64_t{0}, 0.0, int64_t{0}, int64_t{0}});
+                           std::string("unreadable"), int64_t{0}, 0.0, int64_t{0}, int64_t{0},
+                           kNotKnown});
       continue;
     }
     ASSIGN_OR_RETURN(const std::shared_ptr<Table> table, session.cluster().OpenTable(name));
@@ -187,9 +199,22 @@ absl::StatusOr<Outcome> List(Session& session, const Words& words) {
     list.rows.push_back({index, definition->Text(),
                          is_known ? StateOf(*definition, overview) : std::string("unknown"),
                          int64_t{overview.lowest_percent}, overview.mean_percent, overview.entries,
-                         overview.left_out});
+                         overview.left_out, SecondsLeft(overview.pace, overview.unaware > 0)});
+    for (const auto& [server, pace] : overview.servers) {
+      IndexPace& all = servers[server];
+      all.left_bytes = std::max(all.left_bytes, pace.left_bytes);
+      all.bytes_per_second = std::max(all.bytes_per_second, pace.bytes_per_second);
+    }
   }
   outcome.answer.Add("table", Escape(name)).AddList(std::move(list));
+  if (!servers.empty()) {
+    Answer::List building{
+        "building", {"server", "left_bytes", "bytes_per_second", "seconds_left"}, {}};
+    for (const auto& [server, pace] : servers)
+      building.rows.push_back(
+          {server, pace.left_bytes, pace.bytes_per_second, SecondsLeft(pace, false)});
+    outcome.answer.AddList(std::move(building));
+  }
   if (!problems.empty()) {
     outcome.health = Health::kNotDone;
     outcome.part = absl::StrCat("not known of ", absl::StrJoin(problems, "; "));
