@@ -1,6 +1,7 @@
 // How long the indexes of several tables take to be built: one index after the other, as many walks
 // over the data as there are indexes; all of a table in one walk; and that for all partitions
-// concurrently. And what a put costs with 0, 1 and 4 indexes. Real RocksDB engines, no cluster.
+// concurrently. Then what a copy of the built stores takes, as a learner could get them. And what a put
+// costs with 0, 1 and 4 indexes. Real RocksDB engines, no cluster.
 //
 //   index_build_bench --objects 4000000 --tables 6 --indexes 40
 //
@@ -22,7 +23,9 @@
 
 #include "base/log.h"
 #include "base/raw_key.h"
+#include "engine/engine_directory.h"
 #include "engine/rocksdb_engine.h"
+#include "env/file_system.h"
 #include "indexes/index_build.h"
 #include "indexes/index_set.h"
 #include "indexes/indexed_engine.h"
@@ -119,6 +122,30 @@ class Bench {
         Build(partition, IndexesOf(partition.table));
       });
     });
+  }
+  // What was built is copied and made durable, with as many threads. Adds the bytes of stores and of
+  // data.
+  Took CopyStores(int threads, uint64_t* store_bytes, uint64_t* data_bytes) {
+    std::atomic<uint64_t> stores{0}, data{0};
+    const std::string to = root_ + "/copied";
+    const Took took = Timed([&] {
+      OnThreads(threads, [&](Partition& partition, size_t at) {
+        const std::string from = root_ + "/" + std::to_string(at) + ".pegasus/index/store/rdb";
+        const std::string copy = to + "/" + std::to_string(at);
+        CHECK_OK(environment_.files().CreateDirectories(copy));
+        const auto names = environment_.files().List(from);
+        CHECK_OK(names.status());
+        for (const std::string& name : *names) {
+          CHECK_OK(CopyFile(environment_.files(), from + "/" + name, copy + "/" + name));
+          stores += std::filesystem::file_size(copy + "/" + name);
+        }
+        CHECK_OK(environment_.files().SyncDirectory(copy));
+        data += partition.engine->size_bytes();
+      });
+    });
+    std::filesystem::remove_all(to);
+    *store_bytes = stores, *data_bytes = data;
+    return took;
   }
   void DropAll() {
     for (Partition& partition : partitions_) Define(partition, {});
@@ -217,16 +244,20 @@ void Run() {
   bench.DropAll();
   std::fprintf(stderr, "one walk a partition: %.1f s\n", one_walk.wall);
   const Bench::Took concurrent = bench.InOneWalk(Bench::Cores());
+  uint64_t store_bytes = 0, data_bytes = 0;
+  const Bench::Took copied = bench.CopyStores(Bench::Cores(), &store_bytes, &data_bytes);
   bench.DropAll();
   std::printf(
       "{\"objects\":%lld,\"tables\":%d,\"indexes\":%d,\"threads\":%d,\n"
       " \"one_by_one_s\":%.2f,\"one_by_one_cpu_s\":%.2f,\n"
       " \"one_walk_s\":%.2f,\"one_walk_cpu_s\":%.2f,\n"
       " \"concurrent_s\":%.2f,\"concurrent_cpu_s\":%.2f,\n"
+      " \"copied_s\":%.2f,\"copied_cpu_s\":%.2f,\"store_bytes\":%llu,\"data_bytes\":%llu,\n"
       " \"speedup\":%.2f,\n \"put_us\":{",
       static_cast<long long>(FLAGS_objects), FLAGS_tables, FLAGS_indexes, Bench::Cores(),
       one_by_one.wall, one_by_one.cpu, one_walk.wall, one_walk.cpu, concurrent.wall, concurrent.cpu,
-      one_by_one.wall / concurrent.wall);
+      copied.wall, copied.cpu, static_cast<unsigned long long>(store_bytes),
+      static_cast<unsigned long long>(data_bytes), one_by_one.wall / concurrent.wall);
   for (const int indexes : {0, 1, 4})
     std::printf("%s\"%d\":%.2f", indexes > 0 ? "," : "", indexes, bench.PutCost(indexes));
   std::printf("}}\n");
