@@ -122,22 +122,45 @@ absl::Status LearnSource::ReadCheckpoint(Engine& engine, ShipState* ship,
   state.to_decree_included = checkpoint->decree;
   // It may have been made since the learner asked.
   response.last_committed_decree = std::max(response.last_committed_decree, checkpoint->decree);
-  state.file_sizes.emplace();
+  const std::string checkpoint_name = BaseName(checkpoint->directory);
+  Offer offer;
+  for (const std::string& name : checkpoint->names)
+    offer.names.push_back(JoinPath(checkpoint_name, name));
+  std::shared_ptr<void> indexes_hold;
+  absl::StatusOr<std::vector<std::string>> indexes = engine.ShipIndexes(*checkpoint, &indexes_hold);
+  // Without them the learner builds its own.
+  LOG_IF(WARNING, !indexes.ok()) << data_path_ << ": indexes are not shipped: " << indexes.status();
+  if (indexes.ok()) offer.names.insert(offer.names.end(), indexes->begin(), indexes->end());
   ServedFiles::Names names;
-  for (const std::string& name : checkpoint->names) {
-    // Sizes are taken now, while the checkpoint is held: files of a held checkpoint do not change.
-    ASSIGN_OR_RETURN(const FileStatus status, files_.Stat(JoinPath(checkpoint->directory, name)));
-    state.files.push_back(JoinPath(BaseName(checkpoint->directory), name));
-    state.file_sizes->push_back(static_cast<int64_t>(status.size));
-    names[state.files.back()] = status.size;
+  for (const std::string& name : offer.names) {
+    // Sizes are taken now, while they are held: files of a held checkpoint do not change.
+    ASSIGN_OR_RETURN(const FileStatus status, files_.Stat(JoinPath(data_path_, name)));
+    offer.sizes.push_back(static_cast<int64_t>(status.size));
+    names[name] = status.size;
   }
-  RETURN_IF_ERROR(AddChecksums(*checkpoint, &state));
+  RETURN_IF_ERROR(AddChecksums(&offer));
+  const auto data_end = static_cast<ptrdiff_t>(checkpoint->names.size());
+  const auto split = [data_end](auto& all, auto& data, auto& rest) {
+    data.assign(all.begin(), all.begin() + data_end);
+    rest.assign(all.begin() + data_end, all.end());
+  };
+  LearnIndexes shipped;
+  split(offer.names, state.files, shipped.files);
+  split(offer.sizes, state.file_sizes.emplace(), shipped.sizes);
+  split(offer.checksums, state.file_checksums.emplace(), shipped.checksums);
+  if (!shipped.files.empty()) state.indexes = std::move(shipped);
   response.base_local_dir = data_path_;
   response.replica_disk_tag = disk_tag_;
   // Learners of one checkpoint share the open files. The decree alone does not tell one checkpoint
-  // from another after a new content; Forget clears it then.
-  *share = newest_share_decree_ == checkpoint->decree ? newest_share_.lock() : nullptr;
-  if (*share == nullptr) *share = served_->Share(data_path_, std::move(names), std::move(hold));
+  // from another after a new content; Forget clears it then. Indexes may have become whole since.
+  const bool is_same = newest_share_decree_ == checkpoint->decree && newest_share_names_ == names;
+  *share = is_same ? newest_share_.lock() : nullptr;
+  newest_share_names_ = names;
+  if (*share == nullptr)
+    *share =
+        served_->Share(data_path_, std::move(names),
+                       std::make_shared<std::pair<std::shared_ptr<void>, std::shared_ptr<void>>>(
+                           std::move(hold), std::move(indexes_hold)));
   newest_share_ = *share;
   newest_share_decree_ = checkpoint->decree;
   return absl::OkStatus();
@@ -146,15 +169,14 @@ absl::Status LearnSource::ReadCheckpoint(Engine& engine, ShipState* ship,
 // Table files keep their checksums from request to request, since they never change. At most
 // kSummedBytesMax are read now; the first file is always read, however large, so each request gets
 // on.
-absl::Status LearnSource::AddChecksums(const Engine::CheckpointFiles& checkpoint,
-                                       LearnState* state) {
+absl::Status LearnSource::AddChecksums(Offer* offer) {
   std::map<std::string, Sum> tables;
-  std::vector<std::string> checksums;
   uint64_t summed_bytes = 0;
   bool is_complete = true;
-  for (size_t i = 0; i < checkpoint.names.size(); ++i) {
-    const std::string& name = checkpoint.names[i];
-    Sum sum{.size = (*state->file_sizes)[i]};
+  for (size_t i = 0; i < offer->names.size(); ++i) {
+    // Without the decree in front: table files go from checkpoint to checkpoint.
+    const std::string name = offer->names[i].substr(offer->names[i].find('/') + 1);
+    Sum sum{.size = offer->sizes[i]};
     const auto known = tables_.find(name);
     if (known != tables_.end() && known->second.size == sum.size) {
       sum = known->second;
@@ -165,16 +187,15 @@ absl::Status LearnSource::AddChecksums(const Engine::CheckpointFiles& checkpoint
       // Later files may be known from before: the loop goes on for their sake.
       if (!is_complete) continue;
       summed_bytes += static_cast<uint64_t>(sum.size);
-      ASSIGN_OR_RETURN(sum.crc, ChecksumOf(files_, JoinPath(checkpoint.directory, name)));
+      ASSIGN_OR_RETURN(sum.crc, ChecksumOf(files_, JoinPath(data_path_, offer->names[i])));
     }
-    checksums.push_back(sum.crc);
+    offer->checksums.push_back(sum.crc);
     if (IsTable(name)) tables[name] = std::move(sum);
   }
   // Names of tables that the checkpoint no longer has are forgotten with this.
   tables_ = std::move(tables);
-  if (!is_complete) return absl::UnavailableError("the checksums of its files are being computed");
-  state->file_checksums = std::move(checksums);
-  return absl::OkStatus();
+  return is_complete ? absl::OkStatus()
+                     : absl::UnavailableError("the checksums of its files are being computed");
 }
 
 void LearnSource::KeepOnly(absl::Span<const Endpoint> learners) {

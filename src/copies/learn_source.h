@@ -95,7 +95,13 @@ class LearnSource {
     int64_t size = 0;
     std::string crc;
   };
-  absl::Status AddChecksums(const Engine::CheckpointFiles& checkpoint, LearnState* state);
+  // What is offered of a checkpoint that is held, and of its indexes. Names below data_path_.
+  struct Offer {
+    std::vector<std::string> names;
+    std::vector<int64_t> sizes;
+    std::vector<std::string> checksums;
+  };
+  absl::Status AddChecksums(Offer* offer);
 
   FileSystem& files_;
   std::shared_ptr<ServedFiles> served_;
@@ -114,6 +120,7 @@ class LearnSource {
   std::map<std::string, Sum> tables_;
   // The checkpoint last shipped: the next learner of that decree shares it.
   std::weak_ptr<void> newest_share_;
+  ServedFiles::Names newest_share_names_;
   Decree newest_share_decree_ = kInvalidDecree;
 };
 

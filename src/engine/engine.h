@@ -186,6 +186,13 @@ class Engine {
   };
   // The newest checkpoint; it stays while *hold lives. NotFound: there is none.
   virtual absl::StatusOr<CheckpointFiles> NewestCheckpoint(std::shared_ptr<void>* hold) = 0;
+  // Makes a copy of the whole indexes beside a checkpoint that is held, if there are any: for
+  // learners, whose InstallCheckpoint takes it from beside theirs. It stays while *hold lives. Names
+  // below the data directory; empty: there are none.
+  virtual absl::StatusOr<std::vector<std::string>> ShipIndexes(
+      const CheckpointFiles& /*checkpoint*/, std::shared_ptr<void>* /*hold*/) {
+    return std::vector<std::string>();
+  }
   // An estimate, for displays.
   virtual uint64_t size_bytes() const = 0;
   // How values that do not name their schema are stored.

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "engine/engine.h"
 
@@ -42,6 +43,10 @@ class EngineWrapper : public Base {
   absl::StatusOr<Decree> Checkpoint() override { return inner_->Checkpoint(); }
   absl::StatusOr<CheckpointFiles> NewestCheckpoint(std::shared_ptr<void>* hold) override {
     return inner_->NewestCheckpoint(hold);
+  }
+  absl::StatusOr<std::vector<std::string>> ShipIndexes(const CheckpointFiles& checkpoint,
+                                                       std::shared_ptr<void>* hold) override {
+    return inner_->ShipIndexes(checkpoint, hold);
   }
   uint64_t size_bytes() const override { return inner_->size_bytes(); }
   ValueSchema data_version() const override { return inner_->data_version(); }

@@ -41,6 +41,9 @@ class IndexStore : public Engine {
   // was saved can't be read.
   virtual absl::StatusOr<std::unique_ptr<BulkWriter>> NewBulkWriter(
       const std::vector<std::string>& saved) = 0;
+  // Flushes, and copies what is durable to `directory`, which is made and opens as a store; files
+  // that never change are linked.
+  virtual absl::Status CopyTo(const std::string& directory) = 0;
   // Removes what lies in the range, also for views that were taken before; after a crash some of it
   // may be there again.
   virtual absl::Status RemoveRange(const KeyRange& range) = 0;

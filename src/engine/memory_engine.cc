@@ -302,6 +302,12 @@ class MemoryEngine : public IndexStore {
     RETURN_IF_ERROR(writer->Take(saved));
     return writer;
   }
+  absl::Status CopyTo(const std::string& directory) override {
+    ASSIGN_OR_RETURN(const Flushed flushed, FlushUpTo());
+    const std::string to = JoinPath(directory, kMemoryContent);
+    RETURN_IF_ERROR(files_.CreateDirectories(to));
+    return WriteFileDurably(files_, JoinPath(to, kRecordsName), flushed.bytes);
+  }
   absl::Status RemoveRange(const KeyRange& range) override {
     const MutexLock lock(mutex_);
     RecordMap& by_key = Changing();

@@ -23,6 +23,8 @@
 
 namespace arion {
 
+// The content's directory below that of an engine (engine_directory.h).
+inline constexpr char kRocksdbContent[] = "rdb";
 // Keys of the meta family. Values are decimal numbers.
 inline constexpr char kDataVersionKey[] = "pegasus_data_version";
 // In ms since 1970.

@@ -51,7 +51,6 @@ absl::Status StartThreads(DiskThreads& threads) {
   return absl::OkStatus();
 }
 
-constexpr char kRocksdbContent[] = "rdb";
 constexpr uint64_t kCompactionStepBytes = uint64_t{128} << 20;
 
 class RocksdbEngine : public Engine {

@@ -3,6 +3,7 @@
 
 #include <rocksdb/sst_file_reader.h>
 #include <rocksdb/sst_file_writer.h>
+#include <rocksdb/utilities/checkpoint.h>
 
 #include <algorithm>
 #include <queue>
@@ -241,6 +242,17 @@ class RocksdbIndexStore : public EngineWrapper<IndexStore> {
     auto writer = std::make_unique<RocksdbBulkWriter>(database_, files_, bulk_directory_);
     RETURN_IF_ERROR(writer->Take(saved));
     return writer;
+  }
+
+  absl::Status CopyTo(const std::string& directory) override {
+    RETURN_IF_ERROR(Flush());
+    RETURN_IF_ERROR(files_.CreateDirectories(directory));
+    rocksdb::Checkpoint* maker = nullptr;
+    rocksdb::Status status = rocksdb::Checkpoint::Create(&database_->db(), &maker);
+    const std::unique_ptr<rocksdb::Checkpoint> owner(maker);
+    // A huge limit: no flush of its own.
+    if (status.ok()) status = maker->CreateCheckpoint(JoinPath(directory, kRocksdbContent), UINT64_MAX);
+    return FromRocksdb(status, absl::StrCat("copy the indexes to ", directory));
   }
 
   absl::Status RemoveRange(const KeyRange& range) override {

@@ -35,9 +35,16 @@ Turned IndexFinder::Turn(const ReadTerms& terms) {
   if (data_ == nullptr) return Begin(terms);
   if (!index_->progress.is_whole) return ReadRecords(terms);
   Turned turned = ReadEntries(terms);
-  if (engine_->indexes()->IsCurrent(index_->id)) return turned;
+  if (engine_->indexes()->IsCurrent(index_->id)) {
+    if (broken_.ok()) return turned;
+    // As if it were not there: the data are well, and it is built anew.
+    engine_->indexes()->Abandon(broken_);
+    response_ = {.error = static_cast<int32_t>(StorageError::kTryAgain)};
+    return Answer(terms);
+  }
   // Entries may have gone from under it: anew, by the successor.
   data_ = nullptr;
+  broken_ = absl::OkStatus();
   response_ = {};
   bytes_ = 0;
   examined_ = 0;
@@ -95,7 +102,10 @@ Turned IndexFinder::ReadEntries(const ReadTerms& terms) {
   int64_t left = kTurnRecords;
   for (; at->Valid(); at->Next()) {
     const std::optional<IndexEntry> entry = SplitEntry(at->key());
-    if (!entry) return absl::DataLossError("an index holds what is no entry");
+    if (!entry) {
+      broken_ = absl::DataLossError("an index holds what is no entry");
+      return std::nullopt;
+    }
     const bool is_full = static_cast<int32_t>(response_.rows.size()) >= request_.limit ||
                          bytes_ >= kAnswerBytes || examined_ >= kEntriesMax;
     if (is_full) return Answer(terms);
@@ -121,7 +131,11 @@ Turned IndexFinder::ReadEntries(const ReadTerms& terms) {
     bytes_ += BytesOf(row);
     response_.rows.push_back(std::move(row));
   }
-  RETURN_IF_ERROR(at->status());
+  if (!at->status().ok()) {
+    if (IsRefusal(at->status())) return at->status();
+    broken_ = at->status();
+    return std::nullopt;
+  }
   response_.next.reset();
   return Answer(terms);
 }

@@ -5,7 +5,8 @@
 //           not whole and the request allows it, all records are read instead.
 //           An answer ends after `limit` rows, kAnswerBytes, or kEntriesMax entries; it says where
 //           to go on.
-// Errors    The engine's. Of the request: the answer's `error`.
+// Errors    The engine's. Of the request: the answer's `error`. An index that can't be read is given
+//           up (IndexSet::Abandon): the answer says that it is being built.
 // Threads   One at a time, in a pool.
 // Promises  index_finder/F1  A row is true in the view of the data. A record that was in the data
 //               before the view was taken, and was not changed since, is a row. So nothing counts
@@ -69,6 +70,8 @@ class IndexFinder {
   // Of a scan: the first rows of the order so far, by position, within the answer's bounds.
   std::map<std::string, FoundRow, std::less<>> best_;
   bool has_more_ = false;
+  // Of the index, not of the data.
+  absl::Status broken_;
 };
 
 }  // namespace arion

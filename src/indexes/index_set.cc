@@ -8,22 +8,13 @@
 #include <set>
 #include <utility>
 
-#include "base/coding.h"
 #include "base/log.h"
-#include "base/raw_key.h"
 #include "base/status.h"
-#include "env/file_system.h"
 #include "indexes/field_order.h"
 #include "indexes/index_build.h"
 
 namespace arion {
 namespace {
-
-// Holds the decree up to which the entries cover the data.
-const std::string& CoveredKey() {
-  static const std::string key = JoinRawKey({}, "covered");
-  return key;
-}
 
 // A view of a store, which it keeps.
 class HeldView : public EngineView {
@@ -42,28 +33,6 @@ class HeldView : public EngineView {
   const std::shared_ptr<const EngineView> view_;
 };
 
-struct Covered {
-  Decree decree{-1};
-  int64_t serial = 0;
-};
-std::string EncodeCovered(const Covered& covered) {
-  std::string bytes;
-  AppendBig(covered.decree.value(), &bytes);
-  AppendBig(covered.serial, &bytes);
-  return bytes;
-}
-absl::StatusOr<Covered> CoveredBy(const Engine& store) {
-  const absl::StatusOr<Record> record = store.Get(CoveredKey(), 0, ReadTier::kAll);
-  if (absl::IsNotFound(record.status())) return Covered{};
-  RETURN_IF_ERROR(record.status());
-  ByteReader reader(record->value);
-  Covered covered;
-  covered.decree = Decree(reader.Big<int64_t>());
-  covered.serial = reader.Big<int64_t>();
-  if (!reader.ok() || !reader.rest().empty()) return absl::DataLossError("no decree");
-  return covered;
-}
-
 std::vector<IndexDefinition> DefinitionsOf(const std::vector<IndexTarget>& targets) {
   std::vector<IndexDefinition> definitions;
   definitions.reserve(targets.size());
@@ -75,31 +44,23 @@ std::vector<IndexDefinition> DefinitionsOf(const std::vector<IndexTarget>& targe
 
 IndexSet::IndexSet(FileSystem& files, const Clock& clock, EngineFactory& stores,
                    std::string directory, const IndexOptions& options)
-    : files_(files),
-      clock_(clock),
-      stores_(stores),
-      directory_(std::move(directory)),
-      options_(options) {}
+    : clock_(clock), directory_(files, stores, std::move(directory)), options_(options) {}
 
 IndexSet::~IndexSet() = default;
 
-std::string IndexSet::list_path() const { return JoinPath(directory_, "list"); }
-std::string IndexSet::store_path() const { return JoinPath(directory_, "store"); }
-
 void IndexSet::Load(const Engine& data) {
   const MutexLock change(change_mutex_);
-  const absl::StatusOr<bool> is_there = IsThere(files_, list_path());
+  const absl::StatusOr<bool> is_there = directory_.HasList();
   if (is_there.ok() && !*is_there) return;
   const absl::Status loaded = is_there.ok() ? LoadList(data) : is_there.status();
   if (loaded.ok()) return;
-  LOG(WARNING) << directory_ << ": the indexes are built anew: " << loaded;
+  LOG(WARNING) << directory_.path() << ": the indexes are built anew: " << loaded;
   const absl::Status removed = RemoveAll();
-  LOG_IF(WARNING, !removed.ok()) << directory_ << ": " << removed;
+  LOG_IF(WARNING, !removed.ok()) << directory_.path() << ": " << removed;
 }
 
 absl::Status IndexSet::LoadList(const Engine& data) {
-  ASSIGN_OR_RETURN(const std::string bytes, ReadFile(files_, list_path()));
-  ASSIGN_OR_RETURN(IndexList list, IndexList::Decode(bytes));
+  ASSIGN_OR_RETURN(IndexList list, directory_.ReadList());
   RETURN_IF_ERROR(OpenStore());
   ASSIGN_OR_RETURN(const Covered covered, CoveredBy(*store()));
   const Decree decree = data.last_applied();
@@ -141,7 +102,7 @@ std::shared_ptr<IndexStore> IndexSet::store() const {
 }
 
 absl::Status IndexSet::OpenStore() {
-  ASSIGN_OR_RETURN(std::unique_ptr<IndexStore> store, stores_.OpenIndexStore(store_path()));
+  ASSIGN_OR_RETURN(std::unique_ptr<IndexStore> store, directory_.OpenStore());
   const MutexLock lock(mutex_);
   store_ = std::move(store);
   is_given_up_ = false;
@@ -162,7 +123,7 @@ absl::Status IndexSet::StoreList(IndexList list) {
       if (index.successor) count(&*index.successor);
     }
   }
-  return WriteFileDurably(files_, list_path(), list.Encode());
+  return directory_.WriteList(list);
 }
 
 absl::Status IndexSet::Install(IndexList list, const Engine* data) {
@@ -248,9 +209,7 @@ absl::Status IndexSet::RemoveAll() {
   }
   // Who reads still holds it; then it ends with the last of them.
   store.reset();
-  // First what says that there are indexes.
-  RETURN_IF_ERROR(files_.RemoveAll(list_path()));
-  return files_.RemoveAll(directory_);
+  return directory_.Remove();
 }
 
 absl::Status IndexSet::Around(absl::Span<const Engine::AppliedMutation> mutations, bool waits,
@@ -305,7 +264,7 @@ absl::Status IndexSet::Put(absl::Span<const Engine::AppliedMutation> mutations, 
 }
 
 void IndexSet::GiveUp(const absl::Status& why) {
-  LOG(ERROR) << directory_ << ": the indexes are given up and built anew: " << why;
+  LOG(ERROR) << directory_.path() << ": the indexes are given up and built anew: " << why;
   live_ = nullptr;
   const MutexLock lock(mutex_);
   is_given_up_ = true;
@@ -327,7 +286,7 @@ void IndexSet::Flush() {
   if (store == nullptr) return;
   const absl::Status flushed = store->Flush();
   // What is on disk now does not cover the data, which shows at the next start (index_set/I2).
-  LOG_IF(WARNING, !flushed.ok()) << directory_ << ": flush: " << flushed;
+  LOG_IF(WARNING, !flushed.ok()) << directory_.path() << ": flush: " << flushed;
 }
 
 bool IndexSet::IsDefined(const std::vector<NamedIndex>& indexes) const {
@@ -391,8 +350,7 @@ absl::Status IndexSet::Define(const std::vector<NamedIndex>& indexes, const Engi
     list.indexes.push_back(std::move(next));
   }
   if (!is_open) {
-    RETURN_IF_ERROR(files_.CreateDirectories(directory_));
-    RETURN_IF_ERROR(files_.SyncDirectory(ParentDirectory(directory_)));
+    RETURN_IF_ERROR(directory_.Create());
     RETURN_IF_ERROR(OpenStore());
   }
   return Change(list, data);
@@ -447,10 +405,11 @@ absl::StatusOr<std::unique_ptr<IndexBuild>> IndexSet::BeginBuild(Engine& data) {
   absl::StatusOr<std::unique_ptr<BulkWriter>> writer = nullptr;
   if (list.walk && list.walk->ids == walk.ids) {
     writer = store->NewBulkWriter(list.walk->files);
-    LOG_IF(WARNING, !writer.ok()) << directory_ << ": a walk begins anew: " << writer.status();
+    LOG_IF(WARNING, !writer.ok()) << directory_.path()
+                                  << ": a walk begins anew: " << writer.status();
     if (writer.ok()) {
       walk = *list.walk;
-      LOG(INFO) << directory_ << ": a walk goes on behind " << walk.records << " records";
+      LOG(INFO) << directory_.path() << ": a walk goes on behind " << walk.records << " records";
     }
   }
   if (walk.from.empty()) {
@@ -534,6 +493,43 @@ void IndexSet::NotePace(uint64_t read_bytes, double bytes_per_second) {
   const MutexLock lock(mutex_);
   read_bytes_ = read_bytes;
   bytes_per_second_ = bytes_per_second;
+}
+
+absl::StatusOr<std::vector<std::string>> IndexSet::Ship(const std::string& directory,
+                                                        std::shared_ptr<void>* hold) {
+  const MutexLock change(change_mutex_);
+  IndexList list;
+  std::shared_ptr<IndexStore> store;
+  {
+    const MutexLock lock(mutex_);
+    if (store_ == nullptr || is_given_up_) return std::vector<std::string>();
+    list = list_;
+    store = store_;
+  }
+  if (std::none_of(list.indexes.begin(), list.indexes.end(),
+                   [](const ListedIndex& index) { return index.is_whole; }))
+    return std::vector<std::string>();
+  // Its files stay here. What is not whole the receiver builds.
+  list.walk = std::nullopt;
+  has_shipped_.store(true);
+  std::weak_ptr<void>& holder = shipped_[directory];
+  *hold = holder.lock();
+  if (*hold == nullptr) holder = *hold = std::make_shared<char>();
+  return directory_.CopyTo(directory, list, *store);
+}
+
+absl::Status IndexSet::RemoveShipped() {
+  const MutexLock change(change_mutex_);
+  for (auto it = shipped_.begin(); it != shipped_.end();) {
+    if (!it->second.expired()) {
+      ++it;
+      continue;
+    }
+    RETURN_IF_ERROR(directory_.RemoveCopy(it->first));
+    it = shipped_.erase(it);
+  }
+  has_shipped_.store(!shipped_.empty());
+  return absl::OkStatus();
 }
 
 IndexProgress IndexSet::ProgressOf(const ListedIndex& index) const {

@@ -9,11 +9,8 @@
 // beside it, while it answers, and takes its place. So it is where a person asks for it, and where
 // the store has outgrown the data.
 //
-// Shapes    <replica>/index/list    which there are (index_list.h)
-//           <replica>/index/store   their entries (field_order.h), and under an empty hash key the
-//                                   decree up to which they cover the data, and the list's serial
-//           All of it may be lost: it is built anew from the data. An older version passes over the
-//           directory.
+// Shapes    <replica>/index (index_directory.h). All of it may be lost: it is built anew from the data.
+//           An older version passes over the directory.
 // Errors    Of the store: what lacks space is told to the caller, who asks again; any other error
 //           ends these indexes, and they are built anew, but never the replica.
 // Threads   Thread-safe. Define, Renew, Load, Flush, Close and builders wait for the disk.
@@ -45,6 +42,7 @@
 #include "base/mutex.h"
 #include "engine/index_store.h"
 #include "indexes/field_reader.h"
+#include "indexes/index_directory.h"
 #include "indexes/index_list.h"
 
 namespace arion {
@@ -123,6 +121,15 @@ class IndexSet : public std::enable_shared_from_this<IndexSet> {
     // Its entries. Taken after the view of the data that the reader compares with.
     std::shared_ptr<const EngineView> entries;
   };
+  // Makes a copy of what is whole at `directory`, as <replica>/index is, unless one is there; for data
+  // that are not newer than those now. It stays while *hold lives. Its files, below `directory`;
+  // empty: nothing is whole. In a pool.
+  absl::StatusOr<std::vector<std::string>> Ship(const std::string& directory,
+                                                std::shared_ptr<void>* hold);
+  // Copies that nobody holds go. In a pool.
+  absl::Status RemoveShipped();
+  bool HasShipped() const { return has_shipped_.load(); }
+
   // nullopt: there is none of that name.
   std::optional<Reading> Read(std::string_view name) const;
   // false: entries of that id are about to go, or have; so what was read by them meanwhile may lack
@@ -173,16 +180,16 @@ class IndexSet : public std::enable_shared_from_this<IndexSet> {
   absl::Status SaveWalkLocked(std::optional<SavedWalk> walk)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
   void NotePace(uint64_t read_bytes, double bytes_per_second);
-  std::string list_path() const;
-  std::string store_path() const;
 
-  FileSystem& files_;
   const Clock& clock_;
-  EngineFactory& stores_;
-  const std::string directory_;
+  const IndexDirectory directory_;
   const IndexOptions options_;
   // Held while the list changes, disk and all.
   Mutex change_mutex_;
+  // By directory; who holds it.
+  std::map<std::string, std::weak_ptr<void>> shipped_ ABSL_GUARDED_BY(change_mutex_);
+  // There are some.
+  std::atomic<bool> has_shipped_{false};
   // Held around each apply, which may wait for flushes of the data, and so for Flush: between two of
   // them everything is of one list.
   Mutex apply_mutex_ ABSL_ACQUIRED_AFTER(change_mutex_);

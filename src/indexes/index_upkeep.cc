@@ -43,7 +43,9 @@ void IndexUpkeep::Consider() {
   }
   if (build_ != nullptr) return Step();
   if (!indexes->IsToBeBuilt())
-    return hooks_.wanted().empty() ? void() : RenewLater(indexes->options().look_every);
+    return hooks_.wanted().empty() && !indexes->HasShipped()
+               ? void()
+               : RenewLater(indexes->options().look_every);
   if (!hooks_.is_member()) return ConsiderAfter(kLookAgain);
   slot_ = slots_->TryBuild();
   if (slot_ == nullptr) return ConsiderAfter(kTryAgain);
@@ -74,6 +76,7 @@ void IndexUpkeep::RenewIfOutgrown() {
   hooks_.in_bulk_pool(
       [engine = engine_, tag = hooks_.tag()]() -> absl::Status {
         IndexSet& indexes = *engine->indexes();
+        RETURN_IF_ERROR(indexes.RemoveShipped());
         if (!indexes.IsOutgrown(*engine)) return absl::OkStatus();
         LOG(INFO) << tag << " its indexes are built anew: entries of former fields take much room";
         return indexes.Renew(*engine);

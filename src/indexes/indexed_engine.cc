@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "base/log.h"
 #include "base/status.h"
 #include "engine/engine_wrapper.h"
 #include "engine/index_store.h"
@@ -13,8 +14,24 @@
 namespace arion {
 namespace {
 
+constexpr char kIndexName[] = "index";
+// In the data directory, with a decree behind it. Not in the checkpoint: version 2.5.0 takes all
+// files below that for data.
+constexpr char kShippedPrefix[] = "index.";
+
+std::string ShippedName(Decree decree) { return absl::StrCat(kShippedPrefix, decree.value()); }
+
+// For learners of a former life.
+absl::Status RemoveShipped(FileSystem& files, const std::string& data_directory) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, files.List(data_directory));
+  for (const std::string& name : names)
+    if (name.starts_with(kShippedPrefix))
+      RETURN_IF_ERROR(files.RemoveAll(JoinPath(data_directory, name)));
+  return absl::OkStatus();
+}
+
 std::string IndexPathOf(const std::string& data_directory) {
-  return JoinPath(ParentDirectory(data_directory), "index");
+  return JoinPath(ParentDirectory(data_directory), kIndexName);
 }
 
 class IndexedEngine : public EngineWrapper<Engine> {
@@ -38,6 +55,15 @@ class IndexedEngine : public EngineWrapper<Engine> {
                             [&] { return inner().TryApplyAll(mutations); });
   }
   std::shared_ptr<IndexSet> indexes() const override { return indexes_; }
+  absl::StatusOr<std::vector<std::string>> ShipIndexes(const CheckpointFiles& checkpoint,
+                                                       std::shared_ptr<void>* hold) override {
+    const std::string shipped = ShippedName(checkpoint.decree);
+    ASSIGN_OR_RETURN(
+        std::vector<std::string> names,
+        indexes_->Ship(JoinPath(ParentDirectory(checkpoint.directory), shipped), hold));
+    for (std::string& name : names) name = JoinPath(shipped, name);
+    return names;
+  }
 
   absl::Status Close() override {
     RETURN_IF_ERROR(inner().Close());
@@ -53,6 +79,7 @@ class IndexedEngine : public EngineWrapper<Engine> {
 absl::StatusOr<std::unique_ptr<Engine>> IndexedEngineFactory::Open(
     const std::string& data_directory) {
   ASSIGN_OR_RETURN(std::unique_ptr<Engine> data, inner_.Open(data_directory));
+  RETURN_IF_ERROR(RemoveShipped(environment_.files(), data_directory));
   auto indexes = std::make_shared<IndexSet>(environment_.files(), environment_.clock(), inner_,
                                             IndexPathOf(data_directory), options_);
   indexes->Load(*data);
@@ -69,9 +96,17 @@ absl::Status IndexedEngineFactory::InstallCheckpoint(const std::string& checkpoi
                                                      const std::string& data_directory) {
   // Of the former content. What says that they are there goes first, and for good.
   const std::string index = IndexPathOf(data_directory);
-  RETURN_IF_ERROR(environment_.files().RemoveAll(JoinPath(index, "list")));
-  RETURN_IF_ERROR(environment_.files().RemoveAll(index));
-  return inner_.InstallCheckpoint(checkpoint_directory, decree, data_directory);
+  FileSystem& files = environment_.files();
+  RETURN_IF_ERROR(files.RemoveAll(JoinPath(index, "list")));
+  RETURN_IF_ERROR(files.RemoveAll(index));
+  RETURN_IF_ERROR(inner_.InstallCheckpoint(checkpoint_directory, decree, data_directory));
+  // They cover the decree, or are not used. Where a crash comes before they are built instead.
+  const std::string shipped = JoinPath(ParentDirectory(checkpoint_directory), ShippedName(decree));
+  ASSIGN_OR_RETURN(const bool are_there, IsThere(files, shipped));
+  if (!are_there) return absl::OkStatus();
+  LOG(INFO) << index << ": came with the checkpoint at decree " << decree.value();
+  RETURN_IF_ERROR(files.Rename(shipped, index));
+  return files.SyncDirectory(ParentDirectory(index));
 }
 
 }  // namespace arion

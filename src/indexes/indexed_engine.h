@@ -2,7 +2,7 @@
 // <replica>/data.
 //
 // Shapes    To all else an engine as the inner factory makes them. A content that is installed has
-//           no indexes: they are built from it.
+//           the indexes that were shipped with it, in index.<decree> beside it, or none.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

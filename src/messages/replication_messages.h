@@ -192,6 +192,19 @@ struct LearnRequest {
   bool operator==(const LearnRequest&) const = default;
 };
 
+// Files below base_local_dir that a learner may take: of indexes.
+struct LearnIndexes {
+  std::vector<std::string> files;
+  // Of `files`, in their order; checksums as in LearnState.
+  std::vector<int64_t> sizes;
+  std::vector<std::string> checksums;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.files), v(2, s.sizes), v(3, s.checksums);
+  }
+  bool operator==(const LearnIndexes&) const = default;
+};
+
 // What a learner gets: mutations in `meta`, or files to copy. Made by the primary for one answer.
 struct LearnState {
   // Which decrees are sent.
@@ -206,10 +219,12 @@ struct LearnState {
   std::optional<std::vector<int64_t>> file_sizes;
   // crc32c, 8 hex digits, between Arion servers.
   std::optional<std::vector<std::string>> file_checksums;
+  // Arion's, with a checkpoint: beside it.
+  std::optional<LearnIndexes> indexes;
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.from_decree_excluded), v(2, s.to_decree_included), v(3, s.meta), v(4, s.files);
-    v(5, s.learn_start_decree), v(6, s.file_sizes), v(7, s.file_checksums);
+    v(5, s.learn_start_decree), v(6, s.file_sizes), v(7, s.file_checksums), v(1000, s.indexes);
   }
   bool operator==(const LearnState&) const = default;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "replica/replica_learning.h"
 
+#include <absl/strings/match.h>
 #include <absl/strings/numbers.h>
 
 #include <algorithm>
@@ -20,6 +21,23 @@ namespace arion {
 namespace {
 
 constexpr absl::Duration kSlotPause = absl::Seconds(1);  // then a copy looks for a free slot again
+
+// Files of indexes lie beside the checkpoint. false: these do not, or lack something.
+bool AddIndexes(const LearnIndexes& indexes, const std::string& checkpoint, FetchPlan* plan) {
+  if (indexes.sizes.size() != indexes.files.size() ||
+      indexes.checksums.size() != indexes.files.size())
+    return false;
+  for (size_t i = 0; i < indexes.files.size(); ++i) {
+    FileToFetch file{.name = indexes.files[i], .size = static_cast<uint64_t>(indexes.sizes[i])};
+    uint32_t crc = 0;
+    if (!absl::SimpleHexAtoi(indexes.checksums[i], &crc) ||
+        absl::StartsWith(file.name, absl::StrCat(checkpoint, "/")))
+      return false;
+    file.crc32c = crc;
+    plan->files.push_back(std::move(file));
+  }
+  return true;
+}
 
 }  // namespace
 
@@ -146,6 +164,7 @@ void ReplicaLearning::InstallCheckpoint(LearnerWork work) {
     is_sound = is_sound && ParentDirectory(file.name) == directory;
     plan.files.push_back(std::move(file));
   }
+  if (state.indexes) is_sound = is_sound && AddIndexes(*state.indexes, directory, &plan);
   if (!is_sound) {
     figures().Count(ReplicaCount::kOddMessages);
     LOG(WARNING) << hooks_.tag() << " " << response.learnee

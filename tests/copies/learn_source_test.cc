@@ -4,8 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include "base/status.h"
 #include "decrees/log_shipment.h"
+#include "engine/engine_wrapper.h"
 #include "engine/memory_engine.h"
+#include "env/file_system.h"
 #include "sim/sim_environment.h"
 #include "tests/wal/log_world.h"
 
@@ -55,6 +58,50 @@ TEST_F(LearnSourceTest, LearnersOfOneCheckpointShareItsFiles) {
   Apply(2);
   EXPECT_NE(Ship(&third), share);
   EXPECT_EQ(third.to_decree_included, Decree(2));
+}
+
+TEST_F(LearnSourceTest, WholeIndexesAreOfferedBesideTheCheckpoint) {
+  class WithIndexes : public EngineWrapper<Engine> {
+   public:
+    WithIndexes(std::unique_ptr<Engine> engine, FileSystem& files)
+        : EngineWrapper(std::move(engine)), files_(files) {}
+    absl::StatusOr<std::vector<std::string>> ShipIndexes(const CheckpointFiles& /*checkpoint*/,
+                                                         std::shared_ptr<void>* hold) override {
+      if (!is_whole) return absl::DataLossError("injected");
+      *hold = held = std::make_shared<int>(1);
+      const std::string directory = "/r/data/index.1/store";
+      RETURN_IF_ERROR(files_.CreateDirectories(directory));
+      RETURN_IF_ERROR(WriteFileDurably(files_, directory + "/1.sst", "entries"));
+      return std::vector<std::string>{"index.1/store/1.sst"};
+    }
+    bool is_whole = false;
+    std::shared_ptr<int> held;
+
+   private:
+    FileSystem& files_;
+  };
+  auto wrapped = std::make_unique<WithIndexes>(std::move(engine_), env_.files());
+  bool& is_whole = wrapped->is_whole;
+  std::shared_ptr<int>& held = wrapped->held;
+  engine_ = std::move(wrapped);
+  LearnState without, with;
+  const std::shared_ptr<void> share = Ship(&without);
+  EXPECT_FALSE(without.indexes) << "the checkpoint alone, then";
+  is_whole = true;
+  std::shared_ptr<void> other = Ship(&with);
+  EXPECT_NE(other, share) << "it serves more files";
+  ASSERT_TRUE(with.indexes);
+  EXPECT_EQ(with.files, without.files);
+  EXPECT_EQ(with.file_checksums, without.file_checksums);
+  EXPECT_EQ(with.indexes->files, (std::vector<std::string>{"index.1/store/1.sst"}));
+  EXPECT_EQ(with.indexes->sizes, (std::vector<int64_t>{7}));
+  EXPECT_EQ(with.indexes->checksums.size(), 1u);
+  EXPECT_EQ(served_->Read({.source_dir = "/r/data", .file_name = with.indexes->files[0], .size = 7})
+                .error,
+            ErrorCode::kOk);
+  EXPECT_EQ(held.use_count(), 2) << "it stays while it is served";
+  other.reset();
+  EXPECT_EQ(held.use_count(), 1);
 }
 
 TEST_F(LearnSourceTest, ALearnersCheckpointStaysUntilItIsDone) {

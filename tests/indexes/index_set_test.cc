@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <random>
 
 #include "engine/memory_engine.h"
@@ -287,6 +288,77 @@ TEST_P(IndexSetTest, AContentThatIsInstalledHasNone) {
                   .ok());
   ASSERT_TRUE(replica_.indexed().InstallCheckpoint(files->directory, *decree, elsewhere).ok());
   EXPECT_FALSE(*IsThere(environment_.files(), environment_.root() + "/2.0.pegasus/index"));
+}
+
+TEST_P(IndexSetTest, ALearnerHasWhatWasShippedWithItsCheckpoint) {
+  for (int i = 0; i < 9; ++i) replica_.Put({{"k" + std::to_string(i), R"({"n":1})"}});
+  ASSERT_TRUE(replica_.Define({{"by_n", "$.n"}}).ok());
+  std::shared_ptr<void> held;
+  const auto ship = [&](std::string* directory) {
+    const auto decree = replica_.engine().Checkpoint();
+    EXPECT_TRUE(decree.ok());
+    std::shared_ptr<void> hold;
+    const auto checkpoint = replica_.engine().NewestCheckpoint(&hold);
+    EXPECT_TRUE(checkpoint.ok());
+    *directory = checkpoint->directory;
+    const auto names = replica_.engine().ShipIndexes(*checkpoint, &held);
+    EXPECT_TRUE(names.ok()) << names.status();
+    return names.value_or(Names{});
+  };
+  std::string from;
+  EXPECT_TRUE(ship(&from).empty()) << "nothing is whole";
+  replica_.BuildAll();
+  ASSERT_TRUE(replica_.Define({{"by_n", "$.n"}, {"all", "value"}}).ok());
+  const Names names = ship(&from);
+  const Decree decree = replica_.engine().last_applied();
+  const std::string shipped = "index." + std::to_string(decree.value());
+  EXPECT_NE(std::find(names.begin(), names.end(), shipped + "/list"), names.end());
+  EXPECT_EQ(ship(&from), names) << "it is there";
+  // Of these the learner's data know nothing; a copy that is made later has their entries.
+  replica_.Put({{"later", R"({"n":1})"}});
+
+  const std::string learn = environment_.root() + "/2.0.pegasus/learn";
+  std::filesystem::create_directories(learn);
+  const auto copy = [](const std::string& what, const std::string& to) {
+    std::filesystem::copy(what, to, std::filesystem::copy_options::recursive);
+  };
+  copy(from, learn + "/checkpoint");
+  const std::string here = replica_.data() + "/" + shipped;
+  copy(here, learn + "/" + shipped);
+  EXPECT_TRUE(replica_.indexes().HasShipped());
+  ASSERT_TRUE(replica_.indexes().RemoveShipped().ok());
+  EXPECT_TRUE(*IsThere(environment_.files(), here)) << "it is held";
+  held.reset();
+  ASSERT_TRUE(replica_.indexes().RemoveShipped().ok());
+  EXPECT_FALSE(replica_.indexes().HasShipped());
+  EXPECT_FALSE(*IsThere(environment_.files(), here));
+  const std::string data = environment_.root() + "/2.0.pegasus/data";
+  ASSERT_TRUE(replica_.indexed().InstallCheckpoint(learn + "/checkpoint", decree, data).ok());
+  auto opened = replica_.indexed().Open(data);
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  const std::shared_ptr<Engine> learner = *std::move(opened);
+  EXPECT_TRUE(
+      learner->indexes()->IsDefined(IndexedReplica::Named({{"by_n", "$.n"}, {"all", "value"}})));
+  EXPECT_TRUE(learner->indexes()->Read("by_n")->progress.is_whole);
+  EXPECT_FALSE(learner->indexes()->Read("all")->progress.is_whole) << "it builds that itself";
+  const auto found = IndexedReplica::FindPageOf(learner, Equal("by_n", 1), replica_.Terms());
+  ASSERT_TRUE(found.ok());
+  EXPECT_EQ(found->rows.size(), 9u);
+}
+
+TEST_P(IndexSetTest, WhatWasMadeForALearnerGoesAtTheNextStart) {
+  ASSERT_TRUE(replica_.Define({{"by_n", "$.n"}}).ok());
+  replica_.BuildAll();
+  replica_.Put({{"a", R"({"n":1})"}});
+  ASSERT_TRUE(replica_.engine().Checkpoint().ok());
+  std::shared_ptr<void> hold, held;
+  const auto checkpoint = replica_.engine().NewestCheckpoint(&hold);
+  ASSERT_TRUE(checkpoint.ok());
+  ASSERT_TRUE(replica_.engine().ShipIndexes(*checkpoint, &held).ok());
+  const std::string shipped = replica_.data() + "/index.1";
+  EXPECT_TRUE(*IsThere(environment_.files(), shipped));
+  replica_.CrashAndOpen();
+  EXPECT_FALSE(*IsThere(environment_.files(), shipped));
 }
 
 // A replica's life, and a model of it. Indexes come and go, are built beside writes, and all of it

@@ -54,6 +54,9 @@ class FailingFactory : public MemoryEngineFactory {
       ASSIGN_OR_RETURN(auto writer, static_cast<IndexStore&>(inner()).NewBulkWriter(saved));
       return std::make_unique<Writer>(std::move(writer), failures);
     }
+    absl::Status CopyTo(const std::string& directory) override {
+      return static_cast<IndexStore&>(inner()).CopyTo(directory);
+    }
     absl::Status RemoveRange(const KeyRange& range) override {
       return static_cast<IndexStore&>(inner()).RemoveRange(range);
     }

@@ -3,6 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+#include <random>
+
+#include "base/error_code.h"
 #include "engine/rocksdb_engine.h"
 #include "tests/indexes/indexed_replica.h"
 
@@ -61,6 +66,44 @@ TEST(IndexedEngineTest, ABulkLoadOfSeveralRuns) {
        at->Valid(); at->Next())
     ++found;
   EXPECT_EQ(found, kKeys + 1);
+}
+
+TEST(IndexedEngineTest, AnIndexThatCannotBeReadIsGivenUpAndTheDataAnswerOn) {
+  TestEnvironment environment;
+  RocksdbEngineFactory plain(environment, {.block_cache_bytes = 0});
+  IndexedReplica replica(environment, plain);
+  constexpr int kRecords = 2000;
+  std::mt19937_64 random(1);
+  for (int i = 0; i < kRecords; ++i) {
+    std::string name = std::to_string(i);
+    while (name.size() < 60) name += std::to_string(random());
+    replica.Put({{name, R"({"n":1})"}});
+  }
+  ASSERT_TRUE(replica.Define({{"by_n", "$.n"}}).ok());
+  replica.BuildAll();
+  // In the midst of entries: an open looks at the first one only.
+  replica.WithOlderVersion([&] {
+    int damaged = 0;
+    for (const auto& entry :
+         std::filesystem::recursive_directory_iterator(replica.index_directory())) {
+      if (entry.path().extension() != ".sst") continue;
+      std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
+      if (entry.file_size() < 10'000) continue;  // how far they cover the data
+      file.seekp(static_cast<std::streamoff>(entry.file_size() / 2));
+      file << "something else";
+      ++damaged;
+    }
+    EXPECT_GT(damaged, 0);
+  });
+  const FindRequest request{.index = "by_n", .limit = kRecords};
+  const auto found = replica.FindPage(request);
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(found->error, static_cast<int32_t>(StorageError::kTryAgain));
+  EXPECT_TRUE(replica.engine().Flush().ok());
+  EXPECT_FALSE(replica.indexes().IsDefined(IndexedReplica::Named({{"by_n", "$.n"}})));
+  ASSERT_TRUE(replica.Define({{"by_n", "$.n"}}).ok());
+  replica.BuildAll();
+  EXPECT_EQ(replica.FindPage(request)->rows.size(), size_t{kRecords});
 }
 
 }  // namespace

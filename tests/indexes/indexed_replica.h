@@ -150,12 +150,17 @@ class IndexedReplica {
             .clock = environment_.clock(),
             .deadline = Instant::InfiniteFuture()};
   }
-  absl::StatusOr<FindResponse> FindPage(const FindRequest& request) {
-    IndexFinder finder(engine_, request);
+  static absl::StatusOr<FindResponse> FindPageOf(const std::shared_ptr<const Engine>& engine,
+                                                 const FindRequest& request,
+                                                 const ReadTerms& terms) {
+    IndexFinder finder(engine, request);
     for (;;) {
-      ASSIGN_OR_RETURN(auto answer, finder.Turn(Terms()));
+      ASSIGN_OR_RETURN(auto answer, finder.Turn(terms));
       if (answer) return *answer;
     }
+  }
+  absl::StatusOr<FindResponse> FindPage(const FindRequest& request) {
+    return FindPageOf(engine_, request, Terms());
   }
   // What the model says.
   std::vector<std::string> Wanted(const FindRequest& request, const std::string& definition) {

@@ -498,7 +498,15 @@ TEST_F(LearnerWorkTest, FilesThatAreNoCheckpointAreRefused) {
   Begin(work);
   work.response.state.files = {"checkpoint.1/a", "elsewhere/b"};
   Begin(work);
-  ASSERT_EQ(done_.size(), 2u);
+  work.response.state.files = {"checkpoint.1/a"};
+  // Of indexes: of the checkpoint itself, without a size.
+  for (const auto& [name, sizes] :
+       std::vector<std::pair<std::string, size_t>>{{"checkpoint.1/b", 1}, {"index.1/b", 0}}) {
+    work.response.state.indexes = LearnIndexes{
+        .files = {name}, .sizes = std::vector<int64_t>(sizes), .checksums = {"00000000"}};
+    Begin(work);
+  }
+  ASSERT_EQ(done_.size(), 4u);
   for (const LearnerWorkDone& done : done_)
     EXPECT_EQ(done.result, LearnerWorkDone::Result::kRemoteFailed);
   EXPECT_FALSE(exchanged_at_);
