@@ -52,7 +52,7 @@ absl::Status IndexBuild::Step(int64_t records) {
       // Were the data lost back to a moment before the view, records of then would be there without
       // their entries.
       RETURN_IF_ERROR(FlushAll());
-      RETURN_IF_ERROR(set_->MarkWhole(walk_.ids, data_));
+      RETURN_IF_ERROR(set_->MarkWhole(walk_.ids, walk_.at, data_));
       stage_ = Stage::kDone;
       return absl::OkStatus();
     case Stage::kDone:
@@ -68,23 +68,29 @@ absl::Status IndexBuild::FlushAll() {
 
 absl::Status IndexBuild::Walk(int64_t records) {
   std::string entry;
+  // Counted here, and told once.
+  int64_t read = 0;
+  std::vector<int64_t> put(counts_.size(), 0);
   const std::unique_ptr<RecordIterator> at = view_->WalkAside({.first = walk_.from, .end = {}});
   for (; at->Valid() && records > 0; at->Next(), --records) {
     // The record without a key carries the decree.
     if (!IsRawKey(at->key())) continue;
-    for (const auto& counts : counts_) ++counts->left_out;
     for (const FieldReader::Found& found : reader_.Read(at->value())) {
       entry = prefixes_[found.at];
       if (!AppendField(found.field, &entry)) continue;
       entry += at->key();
       RETURN_IF_ERROR(writer_->Add(entry));
-      ++counts_[found.at]->entries;
-      --counts_[found.at]->left_out;
+      ++put[found.at];
     }
-    ++walk_.records;
+    ++read;
     walk_.bytes += at->key().size() + at->value().size();
   }
   RETURN_IF_ERROR(at->status());
+  walk_.records += read;
+  for (size_t i = 0; i < counts_.size(); ++i) {
+    counts_[i]->entries += put[i];
+    counts_[i]->left_out += read - put[i];
+  }
   NotePace();
   if (at->Valid()) {
     walk_.from = at->key();

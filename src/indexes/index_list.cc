@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::string_view kHead = "arion indexes 2";
 constexpr std::string_view kCrc = "crc ";
+constexpr char kBegun[] = "begun";
 
 using Parts = std::vector<std::string>;
 
@@ -28,6 +29,10 @@ void Append(const IndexGeneration& generation, std::string* bytes) {
   absl::StrAppend(bytes, "\t", generation.id, "\t", generation.entries, "\t", generation.left_out);
 }
 
+std::string Written(Decree decree) {
+  return decree == kInvalidDecree ? kBegun : absl::StrCat(decree.value());
+}
+
 // Of the three parts from `at` on.
 bool Read(const Parts& parts, size_t at, uint32_t next_id, IndexGeneration* generation) {
   return absl::SimpleAtoi(parts[at], &generation->id) && generation->id < next_id &&
@@ -35,15 +40,21 @@ bool Read(const Parts& parts, size_t at, uint32_t next_id, IndexGeneration* gene
          absl::SimpleAtoi(parts[at + 2], &generation->left_out);
 }
 
+bool ReadDecree(const std::string& part, Decree* decree) {
+  int64_t value = kInvalidDecree.value();
+  if (part != kBegun && (!absl::SimpleAtoi(part, &value) || value < 0)) return false;
+  *decree = Decree(value);
+  return true;
+}
+
 absl::StatusOr<ListedIndex> ReadIndex(const Parts& parts, uint32_t next_id) {
   ListedIndex index;
   const bool has_successor = parts.size() == 10;
-  if ((parts.size() != 7 && !has_successor) || (parts[1] != "whole" && parts[1] != "begun") ||
+  if ((parts.size() != 7 && !has_successor) || !ReadDecree(parts[1], &index.whole_at) ||
       !IsIndexName(parts[2]) || !Read(parts, 4, next_id, &index.current))
     return Damaged("an index");
   if (has_successor && !Read(parts, 7, next_id, &index.successor.emplace()))
     return Damaged("a successor");
-  index.is_whole = parts[1] == "whole";
   index.name = parts[2];
   ASSIGN_OR_RETURN(index.definition, IndexDefinition::Parse(parts[3]));
   return index;
@@ -52,13 +63,13 @@ absl::StatusOr<ListedIndex> ReadIndex(const Parts& parts, uint32_t next_id) {
 absl::StatusOr<SavedWalk> ReadWalk(const Parts& parts) {
   SavedWalk walk;
   // No string of hexadecimal digits that are none passes the checksum.
-  if (parts.size() != 6 || !absl::SimpleAtoi(parts[2], &walk.records) ||
-      !absl::SimpleAtoi(parts[3], &walk.bytes))
+  if (parts.size() != 7 || !ReadDecree(parts[2], &walk.at) ||
+      !absl::SimpleAtoi(parts[3], &walk.records) || !absl::SimpleAtoi(parts[4], &walk.bytes))
     return Damaged("a walk");
   walk.from = absl::HexStringToBytes(parts[1]);
-  for (const std::string& id : Parts(absl::StrSplit(parts[4], ',', absl::SkipEmpty())))
+  for (const std::string& id : Parts(absl::StrSplit(parts[5], ',', absl::SkipEmpty())))
     if (!absl::SimpleAtoi(id, &walk.ids.emplace_back())) return Damaged("a walk's ids");
-  walk.files = absl::StrSplit(parts[5], ',', absl::SkipEmpty());
+  walk.files = absl::StrSplit(parts[6], ',', absl::SkipEmpty());
   return walk;
 }
 
@@ -85,16 +96,16 @@ std::string IndexList::Encode() const {
   std::string bytes = absl::StrCat(Text(kHead), "\t", next_id, "\t", serial, "\t",
                                    built_store_bytes, "\t", built_data_bytes, "\n");
   for (const ListedIndex& index : indexes) {
-    absl::StrAppend(&bytes, "index\t", index.is_whole ? "whole" : "begun", "\t", index.name, "\t",
+    absl::StrAppend(&bytes, "index\t", Written(index.whole_at), "\t", index.name, "\t",
                     index.definition.Text());
     Append(index.current, &bytes);
     if (index.successor) Append(*index.successor, &bytes);
     bytes += '\n';
   }
   if (walk)
-    absl::StrAppend(&bytes, "walk\t", absl::BytesToHexString(walk->from), "\t", walk->records, "\t",
-                    walk->bytes, "\t", absl::StrJoin(walk->ids, ","), "\t",
-                    absl::StrJoin(walk->files, ","), "\n");
+    absl::StrAppend(&bytes, "walk\t", absl::BytesToHexString(walk->from), "\t", Written(walk->at),
+                    "\t", walk->records, "\t", walk->bytes, "\t", absl::StrJoin(walk->ids, ","),
+                    "\t", absl::StrJoin(walk->files, ","), "\n");
   return absl::StrCat(bytes, Text(kCrc), absl::StrFormat("%08x", Crc32c(bytes)), "\n");
 }
 

@@ -2,10 +2,10 @@
 // that builds some has been saved; a small file beside the store.
 //
 // Shapes    "arion indexes 2", next_id, serial, built_store_bytes and built_data_bytes; a line for
-//           each index: "index", "whole" or "begun", name, definition, id, how many entries were
+//           each index: "index", whole_at or "begun", name, definition, id, how many entries were
 //           put and records left out, and these three of its successor, if it has one; for a walk:
-//           "walk", where it goes on (hexadecimal), records and bytes read, ids, files (with commas
-//           between). Tabs between all; then "crc " and eight hexadecimal digits. An id is used once.
+//           "walk", where it goes on (hexadecimal), `at`, records and bytes read, ids, files (with
+//           commas between). Tabs between all; then "crc " and eight hexadecimal digits. An id is used once.
 // Errors    DataLoss: the file can't be understood.
 // Threads   A plain value.
 // SPDX-License-Identifier: Apache-2.0
@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/ids.h"
 #include "messages/index_definition.h"
 
 namespace arion {
@@ -35,17 +36,18 @@ struct IndexGeneration {
 struct ListedIndex {
   std::string name;
   IndexDefinition definition;
-  // `current` holds every record; else it is to be built.
-  bool is_whole = false;
+  // `current` holds every record of the data as of this decree or later; -1: it is to be built.
+  Decree whole_at = kInvalidDecree;
   IndexGeneration current;
   // Built beside a whole one, which answers meanwhile, to take its place: it lacks the entries of
   // former fields.
   std::optional<IndexGeneration> successor;
   bool operator==(const ListedIndex&) const = default;
 
+  bool is_whole() const { return whole_at != kInvalidDecree; }
   // What is to be built, paused or not; nullptr: nothing.
   const IndexGeneration* missing() const {
-    return !is_whole ? &current : successor ? &*successor : nullptr;
+    return !is_whole() ? &current : successor ? &*successor : nullptr;
   }
 };
 
@@ -61,6 +63,8 @@ struct SavedWalk {
   // The next record's key, or one before it. Of those before, all is in the files, or was written
   // since and has its entries in the store.
   std::string from;
+  // The data must not be older.
+  Decree at = kInvalidDecree;
   int64_t records = 0;
   uint64_t bytes = 0;
   // Of the bulk writer.

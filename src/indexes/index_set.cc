@@ -71,7 +71,7 @@ absl::Status IndexSet::LoadList(const Engine& data) {
   if (covered.serial > list.serial)
     return absl::FailedPreconditionError(absl::StrCat("the list is number ", list.serial,
                                                       ", the store is of number ", covered.serial));
-  RETURN_IF_ERROR(TakeUpWalk(&list));
+  RETURN_IF_ERROR(TakeUp(decree, &list));
   {
     const MutexLock lock(mutex_);
     data_bytes_ = data.size_bytes();
@@ -81,14 +81,19 @@ absl::Status IndexSet::LoadList(const Engine& data) {
   return Install(std::move(list), nullptr);
 }
 
-absl::Status IndexSet::TakeUpWalk(IndexList* list) {
+absl::Status IndexSet::TakeUp(Decree decree, IndexList* list) {
+  if (list->walk && list->walk->at > decree) list->walk = std::nullopt;
   const auto is_of_walk = [&list](uint32_t id) {
     return std::find(list->walk->ids.begin(), list->walk->ids.end(), id) != list->walk->ids.end();
   };
   bool any_renamed = false;
   for (ListedIndex& index : list->indexes) {
+    if (index.whole_at > decree) {
+      index.whole_at = kInvalidDecree;
+      index.successor = std::nullopt;
+    }
     if (index.missing() == nullptr || (list->walk && is_of_walk(index.missing()->id))) continue;
-    (index.is_whole ? *index.successor : index.current) = {.id = list->next_id++};
+    (index.is_whole() ? *index.successor : index.current) = {.id = list->next_id++};
     any_renamed = true;
   }
   if (any_renamed) RETURN_IF_ERROR(StoreList(*list));
@@ -268,7 +273,7 @@ void IndexSet::GiveUp(const absl::Status& why) {
   live_ = nullptr;
   const MutexLock lock(mutex_);
   is_given_up_ = true;
-  for (ListedIndex& index : list_.indexes) index.is_whole = false;
+  for (ListedIndex& index : list_.indexes) index.whole_at = kInvalidDecree;
 }
 
 void IndexSet::Abandon(const absl::Status& why) {
@@ -340,12 +345,12 @@ absl::Status IndexSet::Define(const std::vector<NamedIndex>& indexes, const Engi
     if (same == former.indexes.end()) {
       next.current.id = list.next_id++;
     } else {
-      next.is_whole = same->is_whole;
+      next.whole_at = same->whole_at;
       next.current = same->current;
       next.successor = same->successor;
       // Somebody has asked for it to be built anew.
       if (same->definition.generation != wanted.definition.generation)
-        (next.is_whole ? next.successor.emplace() : next.current) = {.id = list.next_id++};
+        (next.is_whole() ? next.successor.emplace() : next.current) = {.id = list.next_id++};
     }
     list.indexes.push_back(std::move(next));
   }
@@ -424,6 +429,7 @@ absl::StatusOr<std::unique_ptr<IndexBuild>> IndexSet::BeginBuild(Engine& data) {
   {
     const MutexLock apply(apply_mutex_);
     view = data.View();
+    walk.at = data.last_applied();
     const MutexLock lock(mutex_);
     for (const uint32_t id : walk.ids) counts.push_back(counts_.at(id));
   }
@@ -437,7 +443,7 @@ absl::StatusOr<std::unique_ptr<IndexBuild>> IndexSet::BeginBuild(Engine& data) {
                                                     data));
 }
 
-absl::Status IndexSet::MarkWhole(const std::vector<uint32_t>& ids, const Engine& data) {
+absl::Status IndexSet::MarkWhole(const std::vector<uint32_t>& ids, Decree at, const Engine& data) {
   const auto is_built = [&ids](uint32_t id) {
     return std::find(ids.begin(), ids.end(), id) != ids.end();
   };
@@ -452,9 +458,9 @@ absl::Status IndexSet::MarkWhole(const std::vector<uint32_t>& ids, const Engine&
   }
   // One that was dropped meanwhile is not listed any more.
   for (ListedIndex& index : list.indexes) {
-    if (is_built(index.current.id)) index.is_whole = true;
-    if (!index.successor || !is_built(index.successor->id)) continue;
-    index.current = *std::exchange(index.successor, std::nullopt);
+    if (index.successor && is_built(index.successor->id))
+      index.current = *std::exchange(index.successor, std::nullopt);
+    if (is_built(index.current.id)) index.whole_at = at;
   }
   ++list.serial;
   RETURN_IF_ERROR(Change(list, data));
@@ -495,7 +501,7 @@ void IndexSet::NotePace(uint64_t read_bytes, double bytes_per_second) {
   bytes_per_second_ = bytes_per_second;
 }
 
-absl::StatusOr<std::vector<std::string>> IndexSet::Ship(const std::string& directory,
+absl::StatusOr<std::vector<std::string>> IndexSet::Ship(const std::string& directory, Decree decree,
                                                         std::shared_ptr<void>* hold) {
   const MutexLock change(change_mutex_);
   IndexList list;
@@ -506,8 +512,9 @@ absl::StatusOr<std::vector<std::string>> IndexSet::Ship(const std::string& direc
     list = list_;
     store = store_;
   }
-  if (std::none_of(list.indexes.begin(), list.indexes.end(),
-                   [](const ListedIndex& index) { return index.is_whole; }))
+  if (std::none_of(list.indexes.begin(), list.indexes.end(), [decree](const ListedIndex& index) {
+        return index.is_whole() && index.whole_at <= decree;
+      }))
     return std::vector<std::string>();
   // Its files stay here. What is not whole the receiver builds.
   list.walk = std::nullopt;
@@ -535,14 +542,14 @@ absl::Status IndexSet::RemoveShipped() {
 IndexProgress IndexSet::ProgressOf(const ListedIndex& index) const {
   IndexProgress progress{.name = index.name,
                          .definition = index.definition,
-                         .is_whole = index.is_whole,
+                         .is_whole = index.is_whole(),
                          .is_renewed = index.successor.has_value(),
                          .percent = 100};
   if (index.missing() != nullptr) {
     progress.left_bytes = data_bytes_ - std::min(data_bytes_, read_bytes_);
     progress.bytes_per_second = bytes_per_second_;
   }
-  if (!index.is_whole)
+  if (!index.is_whole())
     progress.percent = static_cast<int>(
         std::min<uint64_t>(99, 100 * read_bytes_ / std::max<uint64_t>(data_bytes_, 1)));
   if (const auto known = counts_.find(index.current.id); known != counts_.end()) {

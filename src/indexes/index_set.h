@@ -17,9 +17,10 @@
 // Promises  index_set/I1  A listed index holds an entry for each record that was written since it was
 //               listed, and a whole one for each record there is; in memory before the data have
 //               the record, and on disk before the data are (BeforeFlush).
-//           index_set/I2  What is on disk and does not cover the data, or a store that is later than
-//               the list, is not used: an older version has written meanwhile, a flush of the store
-//               failed, or the directory was copied while it was written.
+//           index_set/I2  What is on disk and does not cover the data, was built from later data, or a
+//               store that is later than the list, is not used: an older version has written
+//               meanwhile, a flush of the store failed, something was put back, or the directory was
+//               copied while it was written.
 //           index_set/I3  Entries go only once no list on disk says that they are whole.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -52,8 +53,8 @@ class FileSystem;
 class IndexBuild;
 
 struct IndexOptions {
-  // Of a walk's step: some milliseconds.
-  int64_t step_records = 2000;
+  // Of a walk's step: a millisecond or two.
+  int64_t step_records = 500;
   // A walk is saved each time it has read so much.
   uint64_t save_every_bytes = 512 << 20;
   // Of a store, beyond twice what the data account for: entries of former fields may take it.
@@ -122,9 +123,9 @@ class IndexSet : public std::enable_shared_from_this<IndexSet> {
     std::shared_ptr<const EngineView> entries;
   };
   // Makes a copy of what is whole at `directory`, as <replica>/index is, unless one is there; for data
-  // that are not newer than those now. It stays while *hold lives. Its files, below `directory`;
+  // as of this decree, of now or before. It stays while *hold lives. Its files, below `directory`;
   // empty: nothing is whole. In a pool.
-  absl::StatusOr<std::vector<std::string>> Ship(const std::string& directory,
+  absl::StatusOr<std::vector<std::string>> Ship(const std::string& directory, Decree decree,
                                                 std::shared_ptr<void>* hold);
   // Copies that nobody holds go. In a pool.
   absl::Status RemoveShipped();
@@ -161,8 +162,9 @@ class IndexSet : public std::enable_shared_from_this<IndexSet> {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(apply_mutex_);
   absl::Status LoadList(const Engine& data) ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
   absl::Status OpenStore() ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
-  // Names the missing ones anew, if a walk that was not saved may have left entries of theirs.
-  absl::Status TakeUpWalk(IndexList* list) ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
+  // Leaves nothing whole or saved that was made from later data than these; names the missing ones
+  // anew, if a walk that was not saved may have left entries of theirs.
+  absl::Status TakeUp(Decree decree, IndexList* list) ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
   absl::Status StoreList(IndexList list);
   // Stores it; then writers, readers and the store go by it.
   absl::Status Change(const IndexList& list, const Engine& data)
@@ -175,7 +177,7 @@ class IndexSet : public std::enable_shared_from_this<IndexSet> {
   void GiveUp(const absl::Status& why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(apply_mutex_);
   absl::Status RemoveAll() ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
   absl::Status RemoveOthers(const IndexList& list) ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
-  absl::Status MarkWhole(const std::vector<uint32_t>& ids, const Engine& data);
+  absl::Status MarkWhole(const std::vector<uint32_t>& ids, Decree at, const Engine& data);
   absl::Status SaveWalk(std::optional<SavedWalk> walk);
   absl::Status SaveWalkLocked(std::optional<SavedWalk> walk)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);

@@ -58,9 +58,9 @@ class IndexedEngine : public EngineWrapper<Engine> {
   absl::StatusOr<std::vector<std::string>> ShipIndexes(const CheckpointFiles& checkpoint,
                                                        std::shared_ptr<void>* hold) override {
     const std::string shipped = ShippedName(checkpoint.decree);
-    ASSIGN_OR_RETURN(
-        std::vector<std::string> names,
-        indexes_->Ship(JoinPath(ParentDirectory(checkpoint.directory), shipped), hold));
+    ASSIGN_OR_RETURN(std::vector<std::string> names,
+                     indexes_->Ship(JoinPath(ParentDirectory(checkpoint.directory), shipped),
+                                    checkpoint.decree, hold));
     for (std::string& name : names) name = JoinPath(shipped, name);
     return names;
   }

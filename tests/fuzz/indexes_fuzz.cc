@@ -90,7 +90,7 @@ std::vector<std::string> FuzzSeeds() {
                        .serial = 5,
                        .indexes = {{.name = "by_a",
                                     .definition = Definitions()[0],
-                                    .is_whole = true,
+                                    .whole_at = Decree(3),
                                     .current = {.id = 8},
                                     .successor = IndexGeneration{.id = 7}}},
                        .walk = SavedWalk{.ids = {7}, .from = "key", .files = {"run0.0.sst"}}};

@@ -13,7 +13,7 @@ IndexList TwoIndexes() {
           .built_data_bytes = 6,
           .indexes = {{.name = "by_city",
                        .definition = *IndexDefinition::Parse("$.customer.city;generation=2"),
-                       .is_whole = true,
+                       .whole_at = Decree(70),
                        .current = {.id = 3, .entries = 9, .left_out = 1},
                        .successor = IndexGeneration{.id = 8, .entries = 2}},
                       {.name = "first",
@@ -25,6 +25,7 @@ IndexList WithWalk() {
   IndexList list = TwoIndexes();
   list.walk = {.ids = {7, 8},
                .from = std::string("a\0b\t\n,", 6),
+               .at = Decree(76),
                .records = 1000,
                .bytes = 123456,
                .files = {"run0.0.sst", "run1.0.sst"}};

@@ -216,6 +216,20 @@ TEST_P(IndexSetTest, AnAnswerIsOfTheIndexThatWasWholeWhenItEnded) {
   EXPECT_EQ((*turned)->rows.size(), 5u);
 }
 
+TEST_P(IndexSetTest, WhatWasBuiltFromLaterDataIsNotUsed) {
+  replica_.Put({{"a", R"({"n":1})"}});
+  ASSERT_TRUE(replica_.engine().Flush().ok());
+  const std::string copy = environment_.root() + "/copy";
+  std::filesystem::copy(replica_.data(), copy, std::filesystem::copy_options::recursive);
+  replica_.Put({{"a", R"({"n":2})"}});
+  ASSERT_TRUE(replica_.Define({{"by_n", "$.n"}}).ok());
+  replica_.BuildAll();
+  replica_.PutBackData(copy);
+  EXPECT_FALSE(IsWhole("by_n"));
+  replica_.BuildAll();
+  EXPECT_EQ(Find(Equal("by_n", 1)), (Names{"a"}));
+}
+
 TEST_P(IndexSetTest, ABuildThatACrashEndsGoesOnWhereItWasSaved) {
   for (int i = 0; i < 40; ++i)
     replica_.Put({{"k" + std::to_string(10 + i), R"({"n":)" + std::to_string(i % 2) + "}"}});

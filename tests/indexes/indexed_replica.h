@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
@@ -73,6 +74,16 @@ class IndexedReplica {
     work();
     ASSERT_TRUE(engine_->Close().ok());
     engine_ = nullptr;
+    Open();
+  }
+
+  // The data are a copy of an earlier moment again, and the indexes are not.
+  void PutBackData(const std::string& copy) {
+    build_ = nullptr;
+    ASSERT_TRUE(engine_->Close().ok());
+    engine_ = nullptr;
+    std::filesystem::remove_all(data());
+    std::filesystem::copy(copy, data(), std::filesystem::copy_options::recursive);
     Open();
   }
 
