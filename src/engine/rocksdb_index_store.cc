@@ -3,15 +3,18 @@
 
 #include <rocksdb/sst_file_reader.h>
 #include <rocksdb/sst_file_writer.h>
+#include <rocksdb/table.h>
 #include <rocksdb/utilities/checkpoint.h>
 
 #include <algorithm>
+#include <map>
 #include <queue>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/coding.h"
 #include "base/raw_key.h"
 #include "base/status.h"
 #include "base/value_schema.h"
@@ -22,7 +25,7 @@
 namespace arion {
 namespace {
 
-constexpr size_t kRunBytes = 32 << 20;
+constexpr size_t kRunBytes = 64 << 20;
 constexpr uint64_t kTableBytes = 64 << 20;
 constexpr size_t kMemtableBytes = 16 << 20;
 
@@ -67,6 +70,10 @@ class TableWriter {
     if (!options.compression_per_level.empty())
       options.compression = options.compression_per_level.back();
     options.compression_per_level.clear();
+    if (kind_ == Kind::kRun) {
+      options.compression = rocksdb::kNoCompression;
+      options.table_factory.reset(rocksdb::NewBlockBasedTableFactory());
+    }
     writer_ =
         std::make_unique<rocksdb::SstFileWriter>(rocksdb::EnvOptions(), options, database_.data());
     paths_.push_back(absl::StrCat(path_prefix_, paths_.size(), ".sst"));
@@ -104,10 +111,12 @@ class RocksdbBulkWriter : public BulkWriter {
   }
 
   absl::Status Add(std::string_view raw_key) override {
-    places_.push_back({keys_.size(), static_cast<uint32_t>(raw_key.size())});
-    keys_.append(raw_key);
-    if (keys_.size() + places_.size() * sizeof(Place) < kRunBytes) return absl::OkStatus();
-    return EndRun(TableWriter::Kind::kRun);
+    const std::string_view hash_key = HashKeyPart(raw_key);
+    auto found = buckets_.find(hash_key);
+    if (found == buckets_.end()) found = buckets_.try_emplace(std::string(hash_key)).first;
+    found->second.Add(raw_key.substr(hash_key.size()));
+    run_bytes_ += raw_key.size() - hash_key.size() + sizeof(Bucket::Place);
+    return run_bytes_ < kRunBytes ? absl::OkStatus() : EndRun(TableWriter::Kind::kRun);
   }
 
   absl::StatusOr<std::vector<std::string>> Save() override {
@@ -145,10 +154,41 @@ class RocksdbBulkWriter : public BulkWriter {
   }
 
  private:
-  struct Place {
-    size_t offset;
-    uint32_t bytes;
+  // Sort keys of one hash key: most of them differ in their first bytes.
+  struct Bucket {
+    struct Place {
+      uint64_t head;
+      uint32_t offset;
+      uint32_t bytes;
+    };
+    void Add(std::string_view rest) {
+      places.push_back({.head = HeadOf(rest),
+                        .offset = static_cast<uint32_t>(keys.size()),
+                        .bytes = static_cast<uint32_t>(rest.size())});
+      keys.append(rest);
+    }
+    std::string_view At(const Place& place) const {
+      return std::string_view(keys).substr(place.offset, place.bytes);
+    }
+    void Sort() {
+      std::sort(places.begin(), places.end(), [this](const Place& a, const Place& b) {
+        return a.head != b.head ? a.head < b.head : At(a) < At(b);
+      });
+    }
+    // As a number that has their order.
+    static uint64_t HeadOf(std::string_view rest) {
+      char bytes[sizeof(uint64_t)] = {};
+      rest.copy(bytes, sizeof(bytes));
+      return LoadBig<uint64_t>(bytes);
+    }
+
+    std::string keys;
+    std::vector<Place> places;
   };
+  // With its length in front.
+  static std::string_view HashKeyPart(std::string_view raw_key) {
+    return raw_key.substr(0, sizeof(uint16_t) + SplitRawKey(raw_key)->hash_key.size());
+  }
 
   // All that is not saved.
   absl::Status RemoveOthers() {
@@ -160,20 +200,23 @@ class RocksdbBulkWriter : public BulkWriter {
   }
 
   absl::Status EndRun(TableWriter::Kind kind) {
-    if (places_.empty()) return absl::OkStatus();
-    const auto key_of = [this](const Place& place) {
-      return std::string_view(keys_).substr(place.offset, place.bytes);
-    };
-    std::sort(places_.begin(), places_.end(),
-              [&](const Place& a, const Place& b) { return key_of(a) < key_of(b); });
+    if (buckets_.empty()) return absl::OkStatus();
     RETURN_IF_ERROR(files_.CreateDirectories(directory_));
     TableWriter writer(*database_, kind,
                        JoinPath(directory_, absl::StrCat("run", runs_.size(), ".")));
-    for (const Place& place : places_) RETURN_IF_ERROR(writer.Add(key_of(place)));
+    std::string key;
+    for (auto& [hash_key, bucket] : buckets_) {
+      bucket.Sort();
+      for (const Bucket::Place& place : bucket.places) {
+        key = hash_key;
+        key += bucket.At(place);
+        RETURN_IF_ERROR(writer.Add(key));
+      }
+    }
     ASSIGN_OR_RETURN(std::vector<std::string> paths, writer.Finish());
     runs_.insert(runs_.end(), paths.begin(), paths.end());
-    keys_.clear();
-    places_.clear();
+    buckets_.clear();
+    run_bytes_ = 0;
     return absl::OkStatus();
   }
 
@@ -219,9 +262,9 @@ class RocksdbBulkWriter : public BulkWriter {
   const std::shared_ptr<Database> database_;
   FileSystem& files_;
   const std::string directory_;
-  // Of the run under way.
-  std::string keys_;
-  std::vector<Place> places_;
+  // Of the run under way, by hash key: in the order of raw keys.
+  std::map<std::string, Bucket, std::less<>> buckets_;
+  size_t run_bytes_ = 0;
   std::vector<std::string> runs_;
   std::set<std::string> saved_;
   // Sorted.
@@ -251,7 +294,8 @@ class RocksdbIndexStore : public EngineWrapper<IndexStore> {
     rocksdb::Status status = rocksdb::Checkpoint::Create(&database_->db(), &maker);
     const std::unique_ptr<rocksdb::Checkpoint> owner(maker);
     // A huge limit: no flush of its own.
-    if (status.ok()) status = maker->CreateCheckpoint(JoinPath(directory, kRocksdbContent), UINT64_MAX);
+    if (status.ok())
+      status = maker->CreateCheckpoint(JoinPath(directory, kRocksdbContent), UINT64_MAX);
     return FromRocksdb(status, absl::StrCat("copy the indexes to ", directory));
   }
 

@@ -35,6 +35,8 @@ class IndexBuild {
   bool is_done() const { return stage_ == Stage::kDone; }
   // Read so far, before a crash too.
   int64_t records() const { return walk_.records; }
+  // Of their keys and values.
+  uint64_t bytes() const { return walk_.bytes; }
 
  private:
   friend class IndexSet;

@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "base/value_schema.h"
 #include "env/clock.h"
+#include "env/file_system.h"
 #include "indexes/field_order.h"
 
 namespace arion {

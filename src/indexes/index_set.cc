@@ -9,7 +9,9 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/raw_key.h"
 #include "base/status.h"
+#include "env/file_system.h"
 #include "indexes/field_order.h"
 #include "indexes/index_build.h"
 
@@ -117,15 +119,15 @@ absl::Status IndexSet::OpenStore() {
 absl::Status IndexSet::StoreList(IndexList list) {
   {
     const MutexLock lock(mutex_);
-    const auto count = [&](IndexGeneration* generation) {
-      const auto known = counts_.find(generation->id);
-      if (known == counts_.end()) return;
-      generation->entries = known->second->entries.load();
-      generation->left_out = known->second->left_out.load();
-    };
     for (ListedIndex& index : list.indexes) {
-      count(&index.current);
-      if (index.successor) count(&*index.successor);
+      for (IndexGeneration* generation :
+           {&index.current, index.successor ? &*index.successor : nullptr}) {
+        if (generation == nullptr) continue;
+        const auto known = counts_.find(generation->id);
+        if (known == counts_.end()) continue;
+        generation->entries = known->second->entries.load();
+        generation->left_out = known->second->left_out.load();
+      }
     }
   }
   return directory_.WriteList(list);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "indexes/index_upkeep.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/log.h"
@@ -41,7 +42,7 @@ void IndexUpkeep::Consider() {
     slot_ = slots_->TryDefine();
     return slot_ != nullptr ? Define(engine_) : ConsiderAfter(kDefineAgain);
   }
-  if (build_ != nullptr) return Step();
+  if (build_ != nullptr) return StepOn();
   if (!indexes->IsToBeBuilt())
     return hooks_.wanted().empty() && !indexes->HasShipped()
                ? void()
@@ -101,7 +102,18 @@ void IndexUpkeep::Begin(std::shared_ptr<Engine> engine) {
         ASSIGN_OR_RETURN(*begun, engine->indexes()->BeginBuild(*engine));
         return absl::OkStatus();
       },
-      [this, begun](const absl::Status& status) mutable { Returned(std::move(*begun), status); });
+      [this, begun](const absl::Status& status) mutable {
+        // What a former life has read is no debt.
+        paced_bytes_ = *begun == nullptr ? 0 : (*begun)->bytes();
+        Returned(std::move(*begun), status);
+      });
+}
+
+void IndexUpkeep::StepOn() {
+  const uint64_t read = build_->bytes() - std::min(build_->bytes(), paced_bytes_);
+  paced_bytes_ = build_->bytes();
+  const absl::Duration rest = read == 0 ? absl::ZeroDuration() : hooks_.pace(read);
+  return rest == absl::ZeroDuration() ? Step() : ConsiderAfter(rest);
 }
 
 void IndexUpkeep::Step() {

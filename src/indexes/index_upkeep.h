@@ -3,7 +3,8 @@
 //
 // Shapes    All that are missing are built in one walk over the data. A change of the environments
 //           ends a build, and one of all that are missing then begins. A learner's are not built:
-//           its content is about to be replaced. Where entries of former fields take much room, all
+//           its content is about to be replaced. Builds rest as copies do while clients wait
+//           longer than without them (copies/copy_throttle.h). Where entries of former fields take much room, all
 //           are built anew.
 // Errors    A refusal: the same again after a second. Any other error: all indexes anew after
 //           kLookAgain.
@@ -66,6 +67,9 @@ class IndexUpkeep {
         in_bulk_pool;
     // Not after Close.
     std::function<void(absl::Duration, absl::AnyInvocable<void()>)> after;
+    // So many bytes of the data were read by a build: how long it rests, for the sake of those who
+    // read and write.
+    std::function<absl::Duration(uint64_t bytes)> pace;
     // What the table's environments say.
     std::function<const std::vector<NamedIndex>&()> wanted;
     // Somebody has told them in this life. Before that they are what the directory remembers, which
@@ -97,6 +101,7 @@ class IndexUpkeep {
   void Define(std::shared_ptr<Engine> engine);
   void Begin(std::shared_ptr<Engine> engine);
   void Step();
+  void StepOn();
   void Returned(std::unique_ptr<IndexBuild> build, const absl::Status& status);
 
   const std::shared_ptr<IndexSlots> slots_;
@@ -114,6 +119,8 @@ class IndexUpkeep {
   // What displays were told of.
   std::weak_ptr<IndexSet> noted_;
   std::unique_ptr<IndexBuild> build_;
+  // Of its bytes: what it has rested for.
+  uint64_t paced_bytes_ = 0;
   std::shared_ptr<void> slot_;
 };
 

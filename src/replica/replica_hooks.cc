@@ -76,6 +76,10 @@ IndexUpkeep::Hooks Replica::IndexHooks() {
                                  Then then) { work_.InBulkPool(std::move(work), std::move(then)); },
           .after = [this](absl::Duration delay,
                           absl::AnyInvocable<void()> task) { work_.After(delay, std::move(task)); },
+          .pace =
+              [this](uint64_t bytes) {
+                return host_->building->Take(disk_, bytes, host_->env.clock().Now());
+              },
           .wanted = [this]() -> const std::vector<NamedIndex>& {
             return admission_.Settings().indexes;
           },

@@ -56,6 +56,8 @@ struct ReplicaHost {
   // Files of checkpoints, by the data directory they are read from or written to.
   std::shared_ptr<CopyThrottle> sending = nullptr;
   std::shared_ptr<CopyThrottle> receiving = nullptr;
+  // What builds of indexes read.
+  std::shared_ptr<CopyThrottle> building = nullptr;
   // Content that is counted (content_count.h).
   std::shared_ptr<CopyThrottle> verifying = nullptr;
   std::shared_ptr<VerificationBook> verifications = std::make_shared<VerificationBook>();

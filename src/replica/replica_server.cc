@@ -79,6 +79,7 @@ class ReplicaServer::State : public std::enable_shared_from_this<ReplicaServer::
     const size_t count = options.layout.data_directories.size();
     const auto sending = std::make_shared<CopyThrottle>(options.send_limits, count, waits);
     const auto receiving = std::make_shared<CopyThrottle>(options.receive_limits, count, waits);
+    const auto building = std::make_shared<CopyThrottle>(CopyLimits{}, count, waits);
     const auto verifying = std::make_shared<CopyThrottle>(options.verify_limits, count, waits);
     const auto opening = std::make_shared<const OpeningHost>(
         OpeningHost{.disks = disks,
@@ -99,6 +100,7 @@ class ReplicaServer::State : public std::enable_shared_from_this<ReplicaServer::
                     .opening = opening,
                     .sending = sending,
                     .receiving = receiving,
+                    .building = building,
                     .verifying = verifying,
                     .foreground = foreground});
     // Not opened yet: Start claims the directories.
@@ -362,6 +364,7 @@ void ReplicaServer::State::EverySecond() {
   host_->foreground->OnSecond();
   host_->sending->OnSecond(now);
   host_->receiving->OnSecond(now);
+  host_->building->OnSecond(now);
   host_->verifying->OnSecond(now);
   host_->requests->ForgetGone(now);
   table_->OnSecond(now);

@@ -85,6 +85,11 @@ class IndexUpkeepTest : public testing::Test {
                   pool_.push_back({std::move(work), std::move(then)});
                 },
             .after = [this](absl::Duration, auto task) { timers_.push_back(std::move(task)); },
+            .pace =
+                [this](uint64_t bytes) {
+                  paced_bytes_ += bytes;
+                  return rest_;
+                },
             .wanted = [this]() -> const std::vector<NamedIndex>& { return wanted_; },
             .is_told = [this] { return is_told_; },
             .note =
@@ -142,6 +147,8 @@ class IndexUpkeepTest : public testing::Test {
   std::vector<absl::AnyInvocable<void()>> timers_;
   std::vector<NamedIndex> wanted_;
   bool is_told_ = true;
+  uint64_t paced_bytes_ = 0;
+  absl::Duration rest_;
   bool is_quiet_awaited_ = false;
   bool is_member_ = true;
   std::shared_ptr<Engine> engine_;
@@ -218,6 +225,23 @@ TEST_F(IndexUpkeepTest, ALearnersAreNotBuiltAndOthersWaitForTheirTurn) {
   RunTimers();
   RunPool();
   EXPECT_TRUE(IsWhole("by_n"));
+}
+
+TEST_F(IndexUpkeepTest, ABuildRestsForTheSakeOfClients) {
+  Put(3 * kStepRecords);
+  rest_ = absl::Milliseconds(20);
+  Want({{"by_n", "$.n"}});
+  for (int i = 0; i < 3; ++i) RunJob();
+  const uint64_t of_a_step = paced_bytes_;
+  EXPECT_GT(of_a_step, 0u);
+  EXPECT_FALSE(RunJob()) << "it rests";
+  int rests = 0;
+  while (!IsWhole("by_n")) {
+    ASSERT_LT(++rests, 10);
+    RunTimers();
+    RunPool();
+  }
+  EXPECT_GT(paced_bytes_, 2 * of_a_step);
 }
 
 TEST_F(IndexUpkeepTest, FewAreDefinedAtATime) {
