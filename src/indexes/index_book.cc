@@ -6,11 +6,11 @@
 namespace arion {
 
 void IndexBook::Note(PartitionId pid, const std::string& table,
-                     std::weak_ptr<const IndexSet> indexes) {
+                     std::weak_ptr<const IndexSet> indexes, std::vector<NamedIndex> wanted) {
   const MutexLock lock(mutex_);
   // Those of replicas that were closed.
   std::erase_if(entries_, [](const auto& entry) { return entry.second.indexes.expired(); });
-  entries_[pid] = {table, std::move(indexes)};
+  entries_[pid] = {table, std::move(indexes), std::move(wanted)};
 }
 
 std::optional<double> IndexBook::Pace::seconds_left() const {
@@ -23,13 +23,14 @@ std::vector<IndexBook::Open> IndexBook::OpenOnes() const {
   const MutexLock lock(mutex_);
   std::vector<Open> open;
   for (const auto& [pid, entry] : entries_)
-    if (auto indexes = entry.indexes.lock()) open.emplace_back(entry.table, std::move(indexes));
+    if (auto indexes = entry.indexes.lock())
+      open.push_back({entry.table, std::move(indexes), entry.wanted});
   return open;
 }
 
 std::map<std::string, IndexBook::Pace> IndexBook::Paces() const {
   std::map<std::string, Pace> paces;
-  for (const auto& [table, indexes] : OpenOnes()) {
+  for (const auto& [table, indexes, wanted] : OpenOnes()) {
     // One walk is for all that are missing.
     Pace of_walk;
     const std::vector<IndexProgress> all = indexes->Progress();
@@ -46,8 +47,13 @@ std::map<std::string, IndexBook::Pace> IndexBook::Paces() const {
 
 std::vector<IndexBook::Row> IndexBook::Rows() const {
   std::map<std::pair<std::string, std::string>, Row> rows;
-  for (const auto& [table, indexes] : OpenOnes()) {
-    for (const IndexProgress& progress : indexes->Progress()) {
+  for (const auto& [table, indexes, wanted] : OpenOnes()) {
+    std::vector<IndexProgress> all = indexes->Progress();
+    for (const NamedIndex& one : wanted)
+      if (std::none_of(all.begin(), all.end(),
+                       [&one](const IndexProgress& progress) { return progress.name == one.name; }))
+        all.push_back({.name = one.name, .definition = one.definition});
+    for (const IndexProgress& progress : all) {
       Row& row = rows[{table, progress.name}];
       row.table = table;
       row.index = progress.name;

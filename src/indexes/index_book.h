@@ -46,21 +46,28 @@ class IndexBook {
     std::optional<double> seconds_left() const;
   };
 
-  // The replica's indexes are these from now on.
-  void Note(PartitionId pid, const std::string& table, std::weak_ptr<const IndexSet> indexes);
+  // The replica's indexes are these from now on. `wanted`: what is not among them is about to be
+  // defined, and counts as a replica where nothing of it is built.
+  void Note(PartitionId pid, const std::string& table, std::weak_ptr<const IndexSet> indexes,
+            std::vector<NamedIndex> wanted);
   // By table and index.
   std::vector<Row> Rows() const;
   // By table; 0 where all is whole.
   std::map<std::string, Pace> Paces() const;
 
  private:
-  using Open = std::pair<std::string, std::shared_ptr<const IndexSet>>;
-  // Table and indexes of each open replica.
+  struct Open {
+    std::string table;
+    std::shared_ptr<const IndexSet> indexes;
+    std::vector<NamedIndex> wanted;
+  };
+  // Of each open replica.
   std::vector<Open> OpenOnes() const;
 
   struct Entry {
     std::string table;
     std::weak_ptr<const IndexSet> indexes;
+    std::vector<NamedIndex> wanted;
   };
   mutable Mutex mutex_;
   std::map<PartitionId, Entry> entries_ ABSL_GUARDED_BY(mutex_);

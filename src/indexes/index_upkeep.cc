@@ -37,6 +37,7 @@ void IndexUpkeep::Consider() {
   // index_upkeep/U2: once they are told it is called again.
   if (!hooks_.is_told() && !indexes->Progress().empty()) return;
   if (!indexes->IsDefined(hooks_.wanted())) {
+    hooks_.note(indexes);
     // A build is of one list.
     if (build_ != nullptr) return EndBuild();
     slot_ = slots_->TryDefine();

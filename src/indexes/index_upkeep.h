@@ -75,7 +75,7 @@ class IndexUpkeep {
     // Somebody has told them in this life. Before that they are what the directory remembers, which
     // may be older than what is built.
     std::function<bool()> is_told;
-    // For displays: these are the replica's indexes.
+    // For displays: these are the replica's indexes, and what is wanted has changed.
     std::function<void(const std::shared_ptr<IndexSet>&)> note;
     // Somebody waits for the disk's work to be quiet: no job is begun before that.
     std::function<bool()> is_quiet_awaited;

@@ -86,7 +86,8 @@ IndexUpkeep::Hooks Replica::IndexHooks() {
           .is_told = [this] { return core_->app_serial() != kAppRemembered; },
           .note =
               [this](const std::shared_ptr<IndexSet>& indexes) {
-                host_->indexes->Note(pid_, core_->app().app_name, indexes);
+                host_->indexes->Note(pid_, core_->app().app_name, indexes,
+                                     admission_.Settings().indexes);
               },
           .is_quiet_awaited = [this] { return work_.IsQuietAwaited(); },
           .is_member = [this] { return office_.IsMember(); },

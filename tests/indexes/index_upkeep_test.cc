@@ -94,7 +94,7 @@ class IndexUpkeepTest : public testing::Test {
             .is_told = [this] { return is_told_; },
             .note =
                 [this](const auto& indexes) {
-                  book_.Note({1, 0}, "temp", indexes);
+                  book_.Note({1, 0}, "temp", indexes, wanted_);
                 },
             .is_quiet_awaited = [this] { return is_quiet_awaited_; },
             .is_member = [this] { return is_member_; },
@@ -248,9 +248,13 @@ TEST_F(IndexUpkeepTest, FewAreDefinedAtATime) {
   auto first = slots_->TryDefine(), second = slots_->TryDefine();
   Want({{"by_n", "$.n"}});
   EXPECT_FALSE(RunJob());
+  ASSERT_EQ(book_.Rows().size(), 1u) << "displays see what is to come";
+  EXPECT_EQ(book_.Rows()[0].replicas, 1);
+  EXPECT_EQ(book_.Rows()[0].mean_percent, 0);
   second = nullptr;
   RunTimers();
   RunPool();
+  EXPECT_EQ(book_.Rows()[0].mean_percent, 100);
   EXPECT_TRUE(IsWhole("by_n"));
   EXPECT_NE(slots_->TryDefine(), nullptr) << "it is given back";
 }
