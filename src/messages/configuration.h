@@ -28,11 +28,12 @@ enum class PartitionStatus : int32_t {
   kSecondary = 4,
   // A learner: on its way to become a secondary.
   kPotentialSecondary = 5,
-  // Of Pegasus' splits; Arion has none.
+  // Of Pegasus' splits: a child that its parent's server makes. Arion's children are inactive until
+  // their configuration is stored.
   kSplit = 6,
 };
 // The kinds of changes of a configuration: what a primary asks the meta server for, and what that
-// proposes to servers. kDropPartition and kRegisterChild are Pegasus'; Arion's servers use neither.
+// proposes to servers. kDropPartition is Pegasus'; Arion's servers don't use it.
 enum class ConfigType : int32_t {
   kInvalid = 0,
   // A partition without any member gets a primary.
@@ -54,6 +55,8 @@ enum class ConfigType : int32_t {
   // The same members under the next ballot.
   kPrimaryForceUpdateBallot = 9,
   kDropPartition = 10,
+  // The same members under the next ballot, and with it the other half of the partition's keys gets
+  // a partition of its own: its child, with the same members (messages/split_messages.h).
   kRegisterChild = 11,
 };
 // The states of a table. kCreateFailed and kDropFailed are older versions'.
@@ -76,7 +79,8 @@ struct AppInfo {
   std::string app_type;
   std::string app_name;
   int32_t app_id = 0;
-  // Fixed when the table is made.
+  // Doubled by a split. What a replica is told is the count by which its partition owns keys: of one
+  // that is not split yet the former count.
   int32_t partition_count = 0;
   // Environments (messages/table_environments.h).
   std::map<std::string, std::string> envs;
@@ -88,9 +92,9 @@ struct AppInfo {
   int64_t expire_second = 0;
   int64_t create_second = 0;
   int64_t drop_second = 0;
-  // Of older versions: the table is duplicated to another cluster, was split, or is being bulk
-  // loaded.
+  // Of older versions: the table is duplicated to another cluster, or is being bulk loaded.
   bool duplicating = false;
+  // Before the first split; -1: there was none.
   int32_t init_partition_count = -1;
   bool is_bulk_loading = false;
   // Generation 26.

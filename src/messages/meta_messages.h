@@ -106,16 +106,19 @@ struct ConfigurationUpdateRequest {
   Endpoint node;
   // In a config sync: the asking node.
   Endpoint host_node;
+  // From the meta server, while its table is split and its child is not registered: a SplitStatus.
   std::optional<int32_t> meta_split_status;
   std::optional<HostPort> hp_node;
   // Arion's, of an update by which a primary gives up its role: it may lack what a member holds
   // (pacifica/roll_call.h).
   std::optional<bool> holds_less;
+  // Arion's, of kRegisterChild: where the child's data end at every member.
+  std::optional<Decree> child_decree;
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.info), v(2, s.config), v(3, s.type), v(4, s.node), v(5, s.host_node),
         v(6, s.meta_split_status);
-    v(7, s.hp_node), v(1000, s.holds_less);
+    v(7, s.hp_node), v(1000, s.holds_less), v(1001, s.child_decree);
   }
   bool operator==(const ConfigurationUpdateRequest&) const = default;
 };
@@ -123,9 +126,11 @@ struct ConfigurationUpdateRequest {
 struct ConfigurationUpdateResponse {
   ErrorCode err = ErrorCode::kOk;
   PartitionConfiguration config;
+  // Arion's: by how many partitions that configuration owns keys.
+  std::optional<int32_t> partition_count;
   template <class S, class V>
   static void Fields(S& s, V& v) {
-    v(1, s.err), v(2, s.config);
+    v(1, s.err), v(2, s.config), v(1000, s.partition_count);
   }
   bool operator==(const ConfigurationUpdateResponse&) const = default;
 };
@@ -163,6 +168,8 @@ struct ReplicaInfo {
   std::optional<int64_t> table_version;
   // A primary's, if it verified its copies: a ContentVerdictKind (verification_messages.h).
   std::optional<int32_t> content_verdict;
+  // A primary's, while its partition is split: what is being done, or waited for. For people.
+  std::optional<std::string> split_progress;
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.pid), v(2, s.ballot), v(3, s.status), v(4, s.last_committed_decree),
@@ -170,7 +177,7 @@ struct ReplicaInfo {
     v(6, s.last_durable_decree), v(7, s.app_type), v(8, s.disk_tag), v(9, s.manual_compact_status);
     v(1001, s.durability), v(1002, s.unclean), v(1003, s.loading), v(1004, s.last_mutation_ballot);
     v(1005, s.times_older), v(1006, s.is_unproven), v(1007, s.table_version);
-    v(1010, s.content_verdict);
+    v(1010, s.content_verdict), v(1011, s.split_progress);
   }
   bool operator==(const ReplicaInfo&) const = default;
 };
@@ -250,10 +257,12 @@ struct ConfigSyncResponse {
   // Arion's: what the next request must carry. With kInvalidVersion: this request did not carry it,
   // and nothing of it counts.
   std::optional<int64_t> next_number;
+  // Arion's: of stored_replicas, children that may yet be registered. They stay, as they are.
+  std::optional<std::vector<PartitionId>> awaited_children;
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.err), v(2, s.partitions), v(3, s.gc_replicas), v(1000, s.unneeded_replicas),
-        v(1001, s.next_number);
+        v(1001, s.next_number), v(1002, s.awaited_children);
   }
   bool operator==(const ConfigSyncResponse&) const = default;
 };
