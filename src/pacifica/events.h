@@ -139,6 +139,21 @@ struct MissingInSync {
 };
 // The meta server changes members again, after it was freezed.
 struct MetaThawed {};
+// A primary's split of its partition, step by step (splits/partition_split.h). A larger ballot, or
+// another role, ends it wherever it is.
+struct SplitTurn {
+  enum class What {
+    // No new client writes, until kRelease or the end. What is under way goes on.
+    kHold,
+    // All that was prepared is committed: that is where the child begins. The members are told.
+    // Nothing more is proposed until the end.
+    kSeal,
+    // Every member has the child's data: asks the meta server for it.
+    kRegister,
+    // The attempt ends; nothing was asked for.
+    kRelease,
+  } what = What::kRelease;
+};
 // From the failure detector. Without a lease a replica is INACTIVE.
 struct LeaseLost {};
 // The lease is held again. It comes before the config sync of that lease. A core begins
@@ -213,7 +228,8 @@ struct Tick {};
 using Event = std::variant<ClientWrite, Logged, Applied, DurableAdvanced, Fenced, PrepareReceived,
                            PrepareAcked, GroupCheckReceived, GroupCheckAnswered, AddLearnerReceived,
                            RemoveReceived, ProposalReceived, ConfigurationUpdateAnswered,
-                           ConfigurationSynced, TableChanged, MissingInSync, MetaThawed, LeaseLost,
+                           ConfigurationSynced, TableChanged, MissingInSync, MetaThawed, SplitTurn,
+                           LeaseLost,
                            Connected, LearnReceived, Shipped, LearnCompletionReceived,
                            LearnAnswered, LearnerWorkDone, LearnCompletionAnswered, Tick>;
 

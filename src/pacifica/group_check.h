@@ -59,6 +59,8 @@ class GroupCheck {
   // Checks one secondary out of turn, because its answer is waited for (roll_call.h). The regular
   // check stays where it was.
   void Ask(Endpoint member) { Send(member, PartitionStatus::kSecondary, 0); }
+  // Checks everybody now, because the committed point is waited for.
+  void TellAll() { SendAll(); }
   // At the end of each step of a primary: plans a check if the group was not told the committed
   // point and no prepare under way will tell it.
   void Watch();

@@ -55,12 +55,51 @@ void Reconfiguration::TakeOver(const AppInfo& app, const PartitionConfiguration&
     s_.configuration.max_replica_count = configuration.max_replica_count;
 }
 
-void Reconfiguration::TakeOver(const AppInfo& app) {
-  if (app.app_id != s_.options.pid.app_id || app.app_name.empty()) return;
+void Reconfiguration::TakeOver(const AppInfo& described) {
+  if (described.app_id != s_.options.pid.app_id || described.app_name.empty()) return;
+  AppInfo app = described;
+  // What was written before this partition was split says the former count.
+  app.partition_count = std::max(app.partition_count, s_.app.partition_count);
   if (app == s_.app && s_.app_serial != kAppRemembered) return;
   if (app.version && *app.version < s_.app.version.value_or(0)) return;
-  s_.app = app;
+  s_.app = std::move(app);
   ++s_.app_serial;
+}
+
+void Reconfiguration::TakeOverCount(int32_t partition_count) {
+  if (partition_count <= s_.app.partition_count) return;
+  s_.app.partition_count = partition_count;
+  ++s_.app_serial;
+}
+
+// ---- splitting ----
+
+void Reconfiguration::OnSplitTurn(SplitTurn::What what) {
+  using enum SplitTurn::What;
+  if (what == kHold) {
+    if (s_.role == PartitionStatus::kPrimary && primary_.IsOpen() && !hand_over_ && !LacksMember())
+      split_hold_ = SplitHold{s_.ballot};
+    return;
+  }
+  // It has ended meanwhile.
+  if (!split_hold_) return;
+  switch (what) {
+    case kHold:
+      return;
+    case kSeal:
+      CHECK(primary_.IsQuiet()) << "invariants/R13: more is under way than the child would have";
+      split_hold_->is_sealed = true;
+      return;
+    case kRelease:
+      return split_hold_.reset();
+    case kRegister:
+      CHECK(split_hold_->is_sealed && primary_.IsQuiet())
+          << "invariants/R13: the parent went on behind its child";
+      split_hold_.reset();
+      return Begin(ConfigType::kRegisterChild, s_.options.self, s_.configuration,
+                   {.why = "its child is to be registered",
+                    .child_decree = s_.list.last_committed()});
+  }
 }
 
 // ---- asking ----
@@ -91,6 +130,7 @@ void Reconfiguration::Begin(ConfigType type, Endpoint node, PartitionConfigurati
   pending_->request.type = type;
   pending_->request.node = node;
   pending_->request.holds_less = cause.holds_less;
+  pending_->request.child_decree = cause.child_decree;
   Send();
   CHECK(IsPending()) << "it was asked for and is void";
 }
@@ -204,6 +244,13 @@ bool Reconfiguration::MayServeOn(const PartitionConfiguration& truth) const {
          session->prepare_start != kInvalidDecree;
 }
 
+// Whether a child was asked for, and the meta server has this replica lead as it did.
+bool Reconfiguration::IsRefusedChild(const PartitionConfiguration& truth) const {
+  CHECK(pending_.has_value());
+  return pending_->request.type == ConfigType::kRegisterChild && IsSane(truth) &&
+         truth.ballot == s_.ballot && truth.primary == s_.options.self;
+}
+
 // Whether this replica asked that another leads, and is still primary by `truth`, as it was in this
 // very process. A restarted process stepped back for what its log may lack, so it must not stay.
 bool Reconfiguration::MayStayInOffice(const PartitionConfiguration& truth) const {
@@ -219,6 +266,13 @@ void Reconfiguration::AskToStay(const PartitionConfiguration& truth) {
   CHECK_EQ(truth.primary, s_.options.self) << "another leads";
   pending_.reset();
   NoteRefusedWay();
+  Begin(ConfigType::kPrimaryForceUpdateBallot, s_.options.self, truth);
+}
+
+// A copy of what was refused may come late, and be accepted then: not once this is.
+void Reconfiguration::AskForNextBallot(const PartitionConfiguration& truth) {
+  CHECK_EQ(truth.ballot, s_.ballot);
+  pending_.reset();
   Begin(ConfigType::kPrimaryForceUpdateBallot, s_.options.self, truth);
 }
 
@@ -238,6 +292,11 @@ void Reconfiguration::Check() const {
   if (hand_over_) {
     CHECK(s_.role == PartitionStatus::kPrimary) << "it has handed over";
     CHECK_EQ(hand_over_->proposal.config.ballot, s_.ballot) << "the proposal is void";
+  }
+  if (split_hold_) {
+    CHECK(s_.role == PartitionStatus::kPrimary && split_hold_->ballot == s_.ballot);
+    CHECK(!split_hold_->is_sealed || primary_.IsQuiet())
+        << "invariants/R13: the parent goes on behind its child";
   }
   CHECK(!chosen_at_ || *chosen_at_ <= s_.now) << "chosen in the future";
   CHECK(!gave_up_at_ || *gave_up_at_ <= s_.ballot);
@@ -282,6 +341,8 @@ Instant Reconfiguration::NextWakeup() const {
 }
 
 void Reconfiguration::ProceedHandOver() {
+  if (split_hold_ && (s_.role != PartitionStatus::kPrimary || split_hold_->ballot != s_.ballot))
+    split_hold_.reset();
   if (!hand_over_) return;
   const bool is_over =
       s_.role != PartitionStatus::kPrimary || hand_over_->proposal.config.ballot != s_.ballot;
@@ -306,6 +367,8 @@ void Reconfiguration::OnAnswer(const ConfigurationUpdateAnswered& answer) {
   }
   const ErrorCode err = answer.rpc != ErrorCode::kOk ? answer.rpc : answer.response.err;
   if (err != ErrorCode::kOk && err != ErrorCode::kInvalidVersion) {
+    if (answer.rpc == ErrorCode::kOk && IsRefusedChild(answer.response.config))
+      return AskForNextBallot(answer.response.config);
     if (answer.rpc == ErrorCode::kOk && MayServeOn(answer.response.config))
       return ServeOn(answer.response.config);
     if (answer.rpc == ErrorCode::kOk && MayStayInOffice(answer.response.config))
@@ -320,9 +383,12 @@ void Reconfiguration::OnAnswer(const ConfigurationUpdateAnswered& answer) {
     pending_->retry_at = s_.now + s_.options.update_retry_delay;
     return;
   }
+  if (err != ErrorCode::kOk && IsRefusedChild(truth)) return AskForNextBallot(truth);
   const ConfigurationUpdateRequest request = std::move(pending_->request);
   pending_.reset();
   if (truth.ballot < s_.ballot) return;
+  // Before the role: whatever it leads to, keys are owned by this count.
+  TakeOverCount(answer.response.partition_count.value_or(0));
   if (request.type == ConfigType::kUpgradeToSecondary && !truth.IsMember(request.node)) {
     // The meta server does not want this learner now, maybe because it takes the server for dead,
     // and proposes it again when it does. If the session stayed, the learner would answer the next
@@ -385,7 +451,10 @@ void Reconfiguration::OnSynced(const ConfigurationUpdateRequest& entry) {
     ++s_.counters.stale_messages;
     return;
   }
-  TakeOver(entry.info, configuration);
+  AppInfo info = entry.info;
+  // While the child is not registered, an older version's meta server tells the count to come.
+  if (entry.meta_split_status.value_or(0) != 0) info.partition_count = s_.app.partition_count;
+  TakeOver(info, configuration);
   const bool same = configuration.ballot == s_.ballot;
   // A primary knows its own configuration, and a pending update is answered by an update.
   if (same && (s_.role == PartitionStatus::kPrimary || IsPending())) return;

@@ -22,6 +22,10 @@
 //           ballot. Both stay INACTIVE until the meta server states the configuration. A primary
 //           that was refused to step down may ask for the next ballot as primary instead. A freezed
 //           meta server grants that, and it makes all copies of the first request void.
+// Split     A primary asks for its child under the next ballot, with the same members. From that
+//           ballot on its partition owns keys by twice the count, so no configuration means two
+//           counts. Once it has asked it never goes on under the present ballot: refused, it asks
+//           for the next one as it is, which makes all copies of the request void.
 // Drop      A replica that hears that its table was dropped leads no more, and believes nothing
 //           that was said before the drop. When all servers have heard of it, the table may be
 //           recalled.
@@ -119,11 +123,22 @@ class Reconfiguration {
   void OnSynced(const ConfigurationUpdateRequest& entry);
   // The table's description. An older one than the known is ignored.
   void OnTableChanged(const AppInfo& app);
+  // By how many partitions this one owns keys, as a configuration that is or was in force says. The
+  // count never falls.
+  void TakeOverCount(int32_t partition_count);
   // A config sync did not name this replica. A member believes the second one under the same
   // ballot.
   void OnMissing(const MissingInSync& event);
   // A primary that was refused to give way need not wait any longer.
   void OnMetaThawed() { refused_way_.reset(); }
+
+  // ---- splitting ----
+
+  void OnSplitTurn(SplitTurn::What what);
+  // The primary takes no new writes, because its partition is being split.
+  bool IsHeldForSplit() const { return split_hold_.has_value() && !IsPending(); }
+  // Nothing is proposed: the child begins behind what is committed.
+  bool IsSealed() const { return split_hold_ && split_hold_->is_sealed; }
 
   // ---- questions and time ----
 
@@ -146,17 +161,20 @@ class Reconfiguration {
     std::string_view why = "update in flight";
     // As in ConfigurationUpdateRequest.
     std::optional<bool> holds_less = std::nullopt;
+    std::optional<Decree> child_decree = std::nullopt;
   };
   // `wanted` has the wished members and the present ballot. The replica is INACTIVE afterwards.
   void Begin(ConfigType type, Endpoint node, PartitionConfiguration wanted) {
     Begin(type, node, std::move(wanted), Cause{});
   }
   void Begin(ConfigType type, Endpoint node, PartitionConfiguration wanted, const Cause& cause);
+  void AskForNextBallot(const PartitionConfiguration& truth);
   void Send();
   void AskForMember(Endpoint learner);
   // `truth` is what a meta server that changes nothing now says is stored.
   bool MayServeOn(const PartitionConfiguration& truth) const;
   void ServeOn(const PartitionConfiguration& truth);
+  bool IsRefusedChild(const PartitionConfiguration& truth) const;
   bool MayStayInOffice(const PartitionConfiguration& truth) const;
   void AskToStay(const PartitionConfiguration& truth);
   void NoteRefusedWay();
@@ -186,6 +204,12 @@ class Reconfiguration {
     Instant until;
   };
   std::optional<HandOver> hand_over_;
+  // Of a primary, under its ballot.
+  struct SplitHold {
+    Ballot ballot;
+    bool is_sealed = false;
+  };
+  std::optional<SplitHold> split_hold_;
   // A learner that may or may not be a member of the next ballot. `ballot` is the
   // primary's.
   struct Undecided {

@@ -66,7 +66,7 @@ struct ReplicaCore::Parts {
   void Settle();
   void Refuse(const Event& event);
 
-  void On(const ClientWrite& event) { primary.Write(event); }
+  void On(const ClientWrite& event);
   void On(const Logged& event);
   void On(const Applied& event);
   void On(const DurableAdvanced& event);
@@ -83,6 +83,7 @@ struct ReplicaCore::Parts {
   void On(const TableChanged& event) { reconfiguration.OnTableChanged(event.app); }
   void On(const MissingInSync& event) { reconfiguration.OnMissing(event); }
   void On(const MetaThawed&) { reconfiguration.OnMetaThawed(); }
+  void On(const SplitTurn& event);
   void On(const LeaseLost&);
   void On(const Connected&) { s.connected = true; }
   void On(const LearnReceived& event);
@@ -149,6 +150,17 @@ void ReplicaCore::Parts::Settle() {
     group_check.Begin();
   }
   group_check.Watch();
+}
+
+void ReplicaCore::Parts::On(const ClientWrite& event) {
+  if (!reconfiguration.IsSealed()) return primary.Write(event);
+  s.effects.client_replies.push_back({event.token, ErrorCode::kInvalidState, kInvalidDecree});
+}
+
+void ReplicaCore::Parts::On(const SplitTurn& event) {
+  reconfiguration.OnSplitTurn(event.what);
+  // They commit what it has committed, and then make the child of it.
+  if (event.what == SplitTurn::What::kSeal && reconfiguration.IsSealed()) group_check.TellAll();
 }
 
 // A replica in ERROR promises nothing any more. Requests are refused; messages that need no answer
@@ -358,6 +370,9 @@ void ReplicaCore::Parts::On(const GroupCheckReceived& event) {
   const Decree held = event.request.last_prepared_decree.value_or(kInvalidDecree);
   if (held >= committed) secondary.NotePrimaryHolds(held);
   if (s.role == kPotentialSecondary) learner.OnInvitation(config.learner_signature);
+  // Of its own group's primary: by this count keys are owned under this ballot.
+  if (event.request.app.app_id == s.options.pid.app_id)
+    reconfiguration.TakeOverCount(event.request.app.partition_count);
   answer(ErrorCode::kOk);
 }
 
@@ -509,8 +524,12 @@ Ballot ReplicaCore::ballot() const { return parts_->s.ballot; }
 Inactivity ReplicaCore::inactivity() const { return parts_->s.inactivity; }
 bool ReplicaCore::IsInitializing() const { return parts_->s.initializing; }
 bool ReplicaCore::IsReconfiguring() const {
-  return parts_->reconfiguration.IsPending() || parts_->reconfiguration.IsHandingOver();
+  const Reconfiguration& reconfiguration = parts_->reconfiguration;
+  return reconfiguration.IsPending() || reconfiguration.IsHandingOver() ||
+         reconfiguration.IsHeldForSplit();
 }
+bool ReplicaCore::IsHeldForSplit() const { return parts_->reconfiguration.IsHeldForSplit(); }
+bool ReplicaCore::IsQuiet() const { return parts_->primary.IsQuiet(); }
 Ballot ReplicaCore::last_mutation_ballot() const {
   const ReplicaState& s = parts_->s;
   return s.standing == Standing::kLearner ? kInvalidBallot : s.last_mutation_ballot;
@@ -544,7 +563,8 @@ ErrorCode ReplicaCore::WriteGate() const {
   // A write that is taken now could not be answered before another leads, or before the failed
   // member is gone.
   const Reconfiguration& reconfiguration = parts_->reconfiguration;
-  if (reconfiguration.IsHandingOver() || reconfiguration.LacksMember())
+  if (reconfiguration.IsHandingOver() || reconfiguration.IsHeldForSplit() ||
+      reconfiguration.LacksMember())
     return ErrorCode::kInvalidState;
   return parts_->primary.WriteGate();
 }

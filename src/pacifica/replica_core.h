@@ -91,6 +91,10 @@ class ReplicaCore {
   bool IsInitializing() const;
   // An own update is in flight, or is about to be asked for.
   bool IsReconfiguring() const;
+  // SplitTurn::kHold is in force: the primary takes no new writes.
+  bool IsHeldForSplit() const;
+  // Of a primary: no client's write waits, and all that was prepared is committed.
+  bool IsQuiet() const;
   // The ballot of the newest mutation prepared here, which the meta server compares (replica_info
   // 1004). -1 while the state is a learner's or has a hole: it may lack what the group committed,
   // and must not be chosen before a former member. 0: not known.
