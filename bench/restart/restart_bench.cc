@@ -44,7 +44,7 @@
 #include "recovery/recovery_text.h"
 #include "recovery/replica_opener.h"
 #include "replica/replica_options.h"
-#include "replica/replica_server.h"
+#include "replica_server/replica_server.h"
 #include "rpc/asio_transport.h"
 #include "rpc/thrift_codec.h"
 #include "wal/log_reader.h"

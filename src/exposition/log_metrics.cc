@@ -13,7 +13,7 @@
 #include "legacy/shared_log_stats.h"
 #include "messages/meta_messages.h"
 #include "recovery/log_replay_stats.h"
-#include "replica/replica_server.h"
+#include "replica_server/replica_server.h"
 
 namespace arion {
 namespace {

@@ -13,7 +13,7 @@
 #include "exposition/process_metrics.h"
 #include "exposition/replica_sampler.h"
 #include "recovery/recovery_progress.h"
-#include "replica/replica_server.h"
+#include "replica_server/replica_server.h"
 
 namespace arion {
 namespace {

@@ -10,7 +10,7 @@
 #include "exposition/process_metrics.h"
 #include "metrics/metric_registry.h"
 #include "posix/posix_watchdog.h"
-#include "replica/replica_server.h"
+#include "replica_server/replica_server.h"
 
 namespace arion {
 

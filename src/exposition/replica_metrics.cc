@@ -15,7 +15,7 @@
 #include "exposition/recently.h"
 #include "exposition/replica_sampler.h"
 #include "membership/server_lease.h"
-#include "replica/replica_server.h"
+#include "replica_server/replica_server.h"
 #include "verification/verification_book.h"
 
 namespace arion {

@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/named_list.h"
 #include "membership/join_notes.h"
-#include "replica/replica_server.h"
+#include "replica_server/replica_server.h"
 
 namespace arion {
 namespace {

@@ -48,7 +48,7 @@
 #include "posix/posix_watchdog.h"
 #include "recovery/recovery_progress.h"
 #include "recovery/recovery_text.h"
-#include "replica/replica_server.h"
+#include "replica_server/replica_server.h"
 #include "rpc/asio_transport.h"
 #include "rpc/older_servers.h"
 

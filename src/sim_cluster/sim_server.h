@@ -19,7 +19,7 @@
 #include "env/file_system.h"
 #include "indexes/indexed_engine.h"
 #include "meta/meta_server.h"
-#include "replica/replica_server.h"
+#include "replica_server/replica_server.h"
 #include "sim/disk_image.h"
 #include "sim/sim_transport.h"
 #include "sim_checkers/checked_engine.h"

@@ -16,7 +16,7 @@
 #include "disks/init_info.h"
 #include "engine/memory_engine.h"
 #include "replica/replica_options.h"
-#include "replica/replica_server.h"
+#include "replica_server/replica_server.h"
 #include "replica/replica_snapshot.h"
 #include "sim/sim_environment.h"
 #include "sim/sim_transport.h"

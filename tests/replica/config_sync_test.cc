@@ -1,5 +1,5 @@
 // How a server's reports are numbered. SPDX-License-Identifier: Apache-2.0
-#include "replica/config_sync.h"
+#include "replica_server/config_sync.h"
 
 #include <gtest/gtest.h>
 

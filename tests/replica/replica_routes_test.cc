@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "replica/replica_routes.h"
+#include "replica_server/replica_routes.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "replica/replica_server.h"
+#include "replica_server/replica_server.h"
 
 #include <gtest/gtest.h>
 

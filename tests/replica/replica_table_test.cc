@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "replica/replica_table.h"
+#include "replica_server/replica_table.h"
 
 #include <deque>
 #include <utility>

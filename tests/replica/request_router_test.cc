@@ -1,6 +1,6 @@
 // Where a request goes, and what is answered where it can't go there. What the replica does then:
 // request_admission_test.cc. SPDX-License-Identifier: Apache-2.0
-#include "replica/request_router.h"
+#include "replica_server/request_router.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What tools ask of a replica server. SPDX-License-Identifier: Apache-2.0
-#include "replica/tool_requests.h"
+#include "replica_server/tool_requests.h"
 
 #include <gtest/gtest.h>
 

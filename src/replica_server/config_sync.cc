@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "replica/config_sync.h"
+#include "replica_server/config_sync.h"
 
 #include <algorithm>
 #include <set>
@@ -12,7 +12,7 @@
 #include "membership/cluster_question.h"
 #include "messages/tool_messages.h"
 #include "replica/replica.h"
-#include "replica/replica_table.h"
+#include "replica_server/replica_table.h"
 #include "rpc/older_servers.h"
 #include "rpc/thrift_codec.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "replica/request_router.h"
+#include "replica_server/request_router.h"
 
 #include <algorithm>
 #include <optional>
@@ -11,9 +11,9 @@
 #include "messages/tool_messages.h"
 #include "messages/verification_messages.h"
 #include "replica/replica.h"
-#include "replica/replica_table.h"
-#include "replica/request_argument.h"
-#include "replica/tool_requests.h"
+#include "replica_server/replica_table.h"
+#include "replica_server/request_argument.h"
+#include "replica_server/tool_requests.h"
 #include "rpc/thrift_codec.h"
 
 namespace arion {

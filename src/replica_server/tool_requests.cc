@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "replica/tool_requests.h"
+#include "replica_server/tool_requests.h"
 
 #include <map>
 #include <string>
@@ -14,8 +14,8 @@
 #include "messages/tool_messages.h"
 #include "replica/replica.h"
 #include "replica/replica_snapshot.h"
-#include "replica/replica_table.h"
-#include "replica/request_argument.h"
+#include "replica_server/replica_table.h"
+#include "replica_server/request_argument.h"
 #include "rpc/thrift_codec.h"
 
 namespace arion {

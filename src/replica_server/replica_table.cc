@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "replica/replica_table.h"
+#include "replica_server/replica_table.h"
 
 #include <absl/strings/str_replace.h>
 
@@ -12,7 +12,7 @@
 #include "disks/open_file_budget.h"
 #include "disks/replica_directory.h"
 #include "replica/replica.h"
-#include "replica/replica_questions.h"
+#include "replica_server/replica_questions.h"
 #include "replica/replica_snapshot.h"
 
 namespace arion {

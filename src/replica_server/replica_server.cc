@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "replica/replica_server.h"
+#include "replica_server/replica_server.h"
 
 #include <algorithm>
 #include <optional>
@@ -24,11 +24,11 @@
 #include "recovery/log_replay_stats.h"
 #include "recovery/recovery.h"
 #include "recovery/shared_log_take_over.h"
-#include "replica/config_sync.h"
+#include "replica_server/config_sync.h"
 #include "replica/replica_host.h"
 #include "replica/replica_snapshot.h"
-#include "replica/replica_table.h"
-#include "replica/request_router.h"
+#include "replica_server/replica_table.h"
+#include "replica_server/request_router.h"
 
 namespace arion {
 namespace {

@@ -17,7 +17,7 @@
 #include <string_view>
 
 #include "messages/meta_messages.h"
-#include "replica/config_sync.h"
+#include "replica_server/config_sync.h"
 #include "replica/replica_host.h"
 
 namespace arion {

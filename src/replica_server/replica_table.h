@@ -38,7 +38,7 @@
 #include "recovery/recovery.h"
 #include "recovery/shared_log_take_over.h"
 #include "replica/replica_host.h"
-#include "replica/replica_routes.h"
+#include "replica_server/replica_routes.h"
 
 namespace arion {
 
