@@ -65,6 +65,8 @@ class ClientWrites {
   // Answers all writes, with an unknown outcome where the core has them.
   void Close();
 
+  // Whether some have been admitted that the core does not have.
+  bool HasUndecided() const { return undecided_bytes_ > 0; }
   // When the mutations of writes under way passed their stages.
   WriteTimes& times() { return times_; }
 

@@ -229,8 +229,7 @@ using Event = std::variant<ClientWrite, Logged, Applied, DurableAdvanced, Fenced
                            PrepareAcked, GroupCheckReceived, GroupCheckAnswered, AddLearnerReceived,
                            RemoveReceived, ProposalReceived, ConfigurationUpdateAnswered,
                            ConfigurationSynced, TableChanged, MissingInSync, MetaThawed, SplitTurn,
-                           LeaseLost,
-                           Connected, LearnReceived, Shipped, LearnCompletionReceived,
+                           LeaseLost, Connected, LearnReceived, Shipped, LearnCompletionReceived,
                            LearnAnswered, LearnerWorkDone, LearnCompletionAnswered, Tick>;
 
 }  // namespace arion

@@ -96,9 +96,9 @@ void Reconfiguration::OnSplitTurn(SplitTurn::What what) {
       CHECK(split_hold_->is_sealed && primary_.IsQuiet())
           << "invariants/R13: the parent went on behind its child";
       split_hold_.reset();
-      return Begin(ConfigType::kRegisterChild, s_.options.self, s_.configuration,
-                   {.why = "its child is to be registered",
-                    .child_decree = s_.list.last_committed()});
+      return Begin(
+          ConfigType::kRegisterChild, s_.options.self, s_.configuration,
+          {.why = "its child is to be registered", .child_decree = s_.list.last_committed()});
   }
 }
 

@@ -106,7 +106,8 @@ absl::Status TakeBack(FileSystem& files, const std::string& path, const std::str
 
 }  // namespace
 
-absl::Status CreateReplicaDirectory(const OpeningHost& host, const FoundReplica& replica) {
+absl::Status CreateReplicaDirectory(const OpeningHost& host, const FoundReplica& replica,
+                                    const FirstContent* content) {
   FileSystem& files = host.disks->env.files();
   // Under a name that no scan loads, until it is whole.
   const std::string temporary = replica.path + ".tmp";
@@ -114,9 +115,15 @@ absl::Status CreateReplicaDirectory(const OpeningHost& host, const FoundReplica&
   RETURN_IF_ERROR(TakeBack(files, replica.path, temporary));
   RETURN_IF_ERROR(files.CreateDirectories(temporary));
   RETURN_IF_ERROR(StoreAppInfo(files, temporary, replica.app));
-  RETURN_IF_ERROR(
-      // A new replica has nothing in an older version's shared log: all of that log is void for it.
-      StoreInitInfo(files, temporary, InitInfo{.offset_in_shared_log = host.SharedLogEnd()}));
+  // A new replica has nothing in an older version's shared log: all of that log is void for it.
+  InitInfo info{.offset_in_shared_log = host.SharedLogEnd()};
+  if (content != nullptr) {
+    info.ballot = content->ballot;
+    info.durable = content->decree;
+    RETURN_IF_ERROR(host.engines.InstallCheckpoint(content->checkpoint, content->decree,
+                                                   DataPathOf(temporary)));
+  }
+  RETURN_IF_ERROR(StoreInitInfo(files, temporary, info));
   RETURN_IF_ERROR(NoteReplaced(files, temporary, replica.replaces));
   // Before the final name, so that a replica is never found whose log has no place.
   RETURN_IF_ERROR(PrepareLogPlace(files, host.disks->env.clock(),

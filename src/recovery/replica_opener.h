@@ -71,8 +71,17 @@ struct OpenedReplica {
 std::string DataPathOf(const std::string& replica_directory);
 std::string LearnPathOf(const std::string& replica_directory);
 
-// Makes the directory of an empty replica. It is whole and durable, or it is not there.
-absl::Status CreateReplicaDirectory(const OpeningHost& host, const FoundReplica& replica);
+// What a new replica begins with, where it is not empty.
+struct FirstContent {
+  // A checkpoint at `decree` on the same disk; it stays as it is.
+  std::string checkpoint;
+  Decree decree;
+  Ballot ballot;
+};
+// Makes the directory of a new replica. It is whole and durable, or it is not there. An empty one
+// without `content`.
+absl::Status CreateReplicaDirectory(const OpeningHost& host, const FoundReplica& replica,
+                                    const FirstContent* content = nullptr);
 
 // Whether the directory was found at the start or has just been made by CreateReplicaDirectory.
 enum class Origin { kFound, kJustCreated };

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "disks/app_info_file.h"
 #include "disks/disk_watch.h"
 #include "pacifica/invariants.h"
 #include "replica/replica_snapshot.h"
@@ -85,13 +86,17 @@ Replica::Replica(std::shared_ptr<const ReplicaHost> host, StrandPtr strand, Open
                        store_.ExchangeEngine(serial, expected, std::move(exchange));
                      },
                  .step = [this](const Event& event) { Step(event); },
-                 .tag = [this] { return Tag(); }}) {}
+                 .tag = [this] { return Tag(); }}),
+      split_member_(strand_, pid_, disk_, *core_, store_.engine(), MemberHooks()),
+      split_(host_->env.clock(), *core_, host_->self, SplitHooks()),
+      partition_count_(core_->app().partition_count) {}
 
 Replica::~Replica() { host_->requests->Close(pid_, stats_); }
 
-void Replica::Start(CloseRequest on_close) {
+void Replica::Start(CloseRequest on_close, std::shared_ptr<Children> children) {
   CHECK_ON_STRAND(strand_);
   on_close_ = std::move(on_close);
+  split_member_.SetChildren(std::move(children));
   // The log's new beginning comes before anything is appended (OpenedReplica::log_is_void).
   if (log_is_void_) store_.log()->StartAnew(store_.engine()->last_applied());
   checkpoints_.Start();
@@ -155,9 +160,21 @@ void Replica::LearnCompletion(GroupCheckResponse report, Responder responder) {
   Step(LearnCompletionReceived{Keep(std::move(responder)), std::move(report)});
 }
 
+void Replica::SplitStep(const SplitMemberRequest& request, Responder responder) {
+  CHECK_ON_STRAND(strand_);
+  SplitMember::OnAnswer answer =
+      [responder = std::move(responder)](const SplitMemberResponse& response) mutable {
+        responder.Reply(ErrorCode::kOk, EncodeWrapped(response));
+      };
+  if (office_.IsClosed())
+    return answer({.err = ErrorCode::kInvalidState, .text = "the replica is closed"});
+  split_member_.Answer(request, std::move(answer));
+}
+
 void Replica::Notify(const Event& event) {
   CHECK_ON_STRAND(strand_);
   const uint64_t serial = core_->app_serial();
+  if (const auto* synced = std::get_if<ConfigurationSynced>(&event)) split_.NoteSync(synced->entry);
   Step(event);
   if (core_->app_serial() == serial) return;
   compaction_.Consider();
@@ -225,7 +242,21 @@ void Replica::Drain() {
   ArmWakeup();
   // Any step may have brought what writes and held requests wait for.
   writes_.Begin();
+  if (partition_count_ != core_->app().partition_count) OnCountChanged();
+  if (split_.IsActive()) split_.Proceed();
   admission_.ReleaseHeld();
+}
+
+// Half of its keys moved. The directory says so too, for an older version that may open it.
+void Replica::OnCountChanged() {
+  partition_count_ = core_->app().partition_count;
+  work_.InPool([&files = host_->env.files(), directory = directory_,
+                app = core_->app()] { return StoreAppInfo(files, directory, app); },
+               [this](const absl::Status& status) {
+                 LOG_IF(WARNING, !status.ok())
+                     << Tag() << " its directory tells the former count of "
+                     << "partitions until it is told again: " << status;
+               });
 }
 
 bool Replica::CarryOutFirstSteps(Effects& effects) {
@@ -449,6 +480,7 @@ void Replica::Close(CloseMode mode, absl::AnyInvocable<void(absl::Status)> done)
   work_.Close();
   compaction_.Close();
   indexes_.Close();
+  split_.Close();
   // Else the next start would replay it.
   if (mode == CloseMode::kFlushed) applies_->CatchUp();
   applies_->Abandon();
@@ -516,7 +548,8 @@ ReplicaInfo Replica::Report() const {
           .times_older = times_older > 0 ? std::optional(times_older) : std::nullopt,
           .is_unproven = core_->IsProven() ? std::nullopt : std::optional(true),
           .table_version = core_->app().version,
-          .content_verdict = content_verdict};
+          .content_verdict = content_verdict,
+          .split_progress = marks.role == PartitionStatus::kPrimary ? split_.Text() : std::nullopt};
 }
 
 }  // namespace arion

@@ -23,7 +23,7 @@
 //           .init-info · replica_office.h what may be done now · disk_work.h jobs in pools ·
 //           apply_queue.h · replica_messages.h other servers · client_requests/ admission, writes,
 //           reads · replica_checkpoints.h · replica_compaction.h · replica_verifying.h ·
-//           replica_shipping.h, replica_learning.h
+//           replica_shipping.h, replica_learning.h · splits/ two partitions of one
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -56,6 +56,9 @@
 #include "replica/replica_snapshot.h"
 #include "replica/replica_store.h"
 #include "replica/replica_verifying.h"
+#include "splits/children.h"
+#include "splits/partition_split.h"
+#include "splits/split_member.h"
 
 namespace arion {
 
@@ -76,7 +79,8 @@ class Replica : public std::enable_shared_from_this<Replica> {
   // Clients' requests on their way to the strand; thread-safe.
   QueueTime& requests_waiting() { return requests_waiting_; }
 
-  void Start(CloseRequest on_close);
+  // `children`: what becomes of those that a split makes.
+  void Start(CloseRequest on_close, std::shared_ptr<Children> children);
 
   // ---- requests ----
   void Write(WriteCode code, InboundRequest request, RequestTimes times) {
@@ -91,6 +95,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
   void GroupCheck(GroupCheckRequest request, Responder responder);
   void Learn(LearnRequest request, Responder responder);
   void LearnCompletion(GroupCheckResponse report, Responder responder);
+  void SplitStep(const SplitMemberRequest& request, Responder responder);
   ReplicaVerifying& verifying() { return verifying_; }
   // Events that want no answer: AddLearnerReceived, RemoveReceived, ProposalReceived,
   // ConfigurationSynced, TableChanged, MissingInSync, MetaThawed.
@@ -136,6 +141,8 @@ class Replica : public std::enable_shared_from_this<Replica> {
   IndexUpkeep::Hooks IndexHooks();
   ReplicaVerifying::Hooks VerifyingHooks();
   ReplicaCheckpoints::Hooks CheckpointsHooks();
+  SplitMember::Hooks MemberHooks();
+  PartitionSplit::Hooks SplitHooks();
 
   // ---- the step loop ----
   void Step(const Event& event) { Step(event, host_->env.clock().Now()); }
@@ -160,6 +167,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
   void AskToClose(Effects::Close close, const std::string& why);
   void AskTableToClose(Effects::Close close, const std::string& why);
 
+  void OnCountChanged();
   // An empty write.
   void WriteNothing();
   ReplyToken Keep(Responder responder);
@@ -213,6 +221,10 @@ class Replica : public std::enable_shared_from_this<Replica> {
   ReplicaCheckpoints checkpoints_;
   ReplicaShipping shipping_;
   ReplicaLearning learning_;
+  SplitMember split_member_;
+  PartitionSplit split_;
+  // By how many partitions this one owned keys after the last step.
+  int32_t partition_count_;
   Instant wakeup_at_ = Instant::InfiniteFuture();
   TimerId wakeup_timer_ = kNoTimer;
 };

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "replica/replica.h"
+#include "rpc/thrift_codec.h"
 
 namespace arion {
 
@@ -103,6 +104,48 @@ ReplicaVerifying::Hooks Replica::VerifyingHooks() {
           .write_nothing = [this] { WriteNothing(); },
           .fence = [this](const std::string& why) { Fence(why); },
           .tag = [this] { return Tag(); }};
+}
+
+SplitMember::Hooks Replica::MemberHooks() {
+  return {.owner = [this] { return std::weak_ptr<void>(weak_from_this()); },
+          .maintain = [this](DiskWork::EngineWork work,
+                             Then then) { work_.Maintain(std::move(work), std::move(then)); },
+          .catch_up = [this] { applies_->CatchUp(); },
+          .tag = [this] { return Tag(); }};
+}
+
+PartitionSplit::Hooks Replica::SplitHooks() {
+  // Flushes, and an opening engine.
+  constexpr absl::Duration kPrepareTimeout = absl::Seconds(30), kMakeTimeout = absl::Seconds(1);
+  return {
+      .ask =
+          [this](Endpoint member, const SplitMemberRequest& request,
+                 const PartitionSplit::Hooks::Answered& answered) {
+            if (member == host_->self)
+              return split_member_.Answer(request, [answered](const SplitMemberResponse& response) {
+                answered(ErrorCode::kOk, response);
+              });
+            const bool prepares = request.step == static_cast<int32_t>(SplitStep::kPrepare);
+            messages_.Call(member, kRpcSplitMember, EncodeWrapped(request),
+                           prepares ? kPrepareTimeout : kMakeTimeout,
+                           [answered](const RpcResult& result) {
+                             if (result.error != ErrorCode::kOk) return answered(result.error, {});
+                             const auto response = DecodeWrapped<SplitMemberResponse>(result.body);
+                             if (!response.ok()) return answered(ErrorCode::kInvalidData, {});
+                             answered(ErrorCode::kOk, *response);
+                           });
+          },
+      .step = [this](const SplitTurn& turn) { Step(turn); },
+      .writes_are_idle = [this] { return !writes_.HasUndecided(); },
+      .after = [this](absl::Duration delay,
+                      absl::AnyInvocable<void()> task) { work_.After(delay, std::move(task)); },
+      .take_place = [host = host_] { return host->TakeSplitPlace(); },
+      .activate =
+          [this](const ConfigurationUpdateRequest& entry) {
+            split_member_.children().ActivateChild(entry);
+          },
+      .sync_soon = [this] { split_member_.children().SyncSoon(); },
+      .tag = [this] { return Tag(); }};
 }
 
 ReplicaCheckpoints::Hooks Replica::CheckpointsHooks() {

@@ -76,6 +76,18 @@ struct ReplicaHost {
   std::shared_ptr<IndexBook> indexes = std::make_shared<IndexBook>();
   std::shared_ptr<IndexSlots> index_slots = std::make_shared<IndexSlots>(options.index_builders);
 
+  // Partitions that are being split by their primaries here.
+  std::shared_ptr<std::atomic<int>> splits = std::make_shared<std::atomic<int>>(0);
+  // Null: enough of them are.
+  std::shared_ptr<void> TakeSplitPlace() const {
+    constexpr int kSplitsMax = 2;
+    if (++*splits > kSplitsMax) {
+      --*splits;
+      return nullptr;
+    }
+    return {splits.get(), [counter = splits](void*) { --*counter; }};
+  }
+
   std::shared_ptr<SharedLogStats> shared_log_stats = std::make_shared<SharedLogStats>();
 
   // A meta server named them: they take part, whatever their version is.

@@ -24,9 +24,10 @@
 #include "recovery/log_replay_stats.h"
 #include "recovery/recovery.h"
 #include "recovery/shared_log_take_over.h"
-#include "replica_server/config_sync.h"
 #include "replica/replica_host.h"
 #include "replica/replica_snapshot.h"
+#include "replica_server/config_sync.h"
+#include "replica_server/replica_children.h"
 #include "replica_server/replica_table.h"
 #include "replica_server/request_router.h"
 
@@ -275,6 +276,7 @@ void ReplicaServer::State::MakeParts() {
     if (const auto state = self.lock()) state->sync_->Soon();
   });
   sync_ = std::make_shared<ConfigSync>(host_, strand_, table_, directories_->unreadable_tags());
+  table_->SetChildren(std::make_shared<ReplicaChildren>(strand_, table_, sync_));
   host_->disks->watch->OnChanged([self] {
     if (const auto state = self.lock()) state->sync_->Soon();
   });

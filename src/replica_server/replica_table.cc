@@ -12,8 +12,8 @@
 #include "disks/open_file_budget.h"
 #include "disks/replica_directory.h"
 #include "replica/replica.h"
-#include "replica_server/replica_questions.h"
 #include "replica/replica_snapshot.h"
+#include "replica_server/replica_questions.h"
 
 namespace arion {
 namespace {
@@ -171,7 +171,7 @@ std::vector<DirectoryLoad> ReplicaTable::LoadsFor(int32_t app_id) const {
   return loads;
 }
 
-void ReplicaTable::Open(PartitionId pid, Origin origin) {
+void ReplicaTable::Open(PartitionId pid, Origin origin, std::shared_ptr<const ChildSeed> seed) {
   Slot& slot = slots_[pid];
   slot.rest_until.reset();
   SetPhase(pid, slot, Phase::kLoading);
@@ -180,10 +180,15 @@ void ReplicaTable::Open(PartitionId pid, Origin origin) {
     return OpenInTwoSteps(pid, std::move(strand), slot.found);
   host_->env.disk_pool(ParentDirectory(slot.found.path))
       .Submit([self = weak_from_this(), host = host_, reply_on = strand_, strand, origin,
-               found = slot.found] {
+               found = slot.found, seed = std::move(seed)] {
         auto opened = std::make_shared<absl::StatusOr<OpenedReplica>>(absl::UnknownError(""));
         absl::Status created;
-        if (origin == Origin::kJustCreated) created = CreateReplicaDirectory(*host->opening, found);
+        FirstContent content;
+        if (seed != nullptr)
+          content = {
+              .checkpoint = seed->checkpoint, .decree = seed->decree, .ballot = seed->ballot};
+        if (origin == Origin::kJustCreated)
+          created = CreateReplicaDirectory(*host->opening, found, seed ? &content : nullptr);
         if (created.ok()) *opened = OpenReplica(*host->opening, strand, found, origin);
         reply_on->Post([self, strand, pid = found.pid, created, opened] {
           const auto table = self.lock();
@@ -273,12 +278,14 @@ void ReplicaTable::OnOpened(PartitionId pid, StrandPtr strand,
   if (!opened.ok()) return OnOpenFailed(pid, opened.status());
   slot.replica = std::make_shared<Replica>(host_, strand, *std::move(opened));
   const std::weak_ptr<ReplicaTable> self = weak_from_this();
-  strand->Post([replica = slot.replica, self, reply_on = strand_, pid] {
-    replica->Start([self, reply_on, pid](Effects::Close close, const std::string& why) {
-      reply_on->Post([self, pid, close, why] {
-        if (const auto table = self.lock()) table->OnCloseRequested(pid, close, why);
-      });
-    });
+  strand->Post([replica = slot.replica, self, reply_on = strand_, pid, children = children_] {
+    replica->Start(
+        [self, reply_on, pid](Effects::Close close, const std::string& why) {
+          reply_on->Post([self, pid, close, why] {
+            if (const auto table = self.lock()) table->OnCloseRequested(pid, close, why);
+          });
+        },
+        children);
   });
   // The lease may have been won while it was opened. It hears of that before any event that waited
   // for it.

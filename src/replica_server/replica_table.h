@@ -39,6 +39,7 @@
 #include "recovery/shared_log_take_over.h"
 #include "replica/replica_host.h"
 #include "replica_server/replica_routes.h"
+#include "splits/children.h"
 
 namespace arion {
 
@@ -97,6 +98,12 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
   // Meta says: not needed any more. Only closed replicas go.
   void SetGarbageAside(PartitionId pid);
 
+  // Of splits (replica_children.cc); the promises are children.h's. `children` is given to each
+  // replica that opens; before the first one.
+  void SetChildren(std::shared_ptr<Children> children) { children_ = std::move(children); }
+  void LookForChild(const ChildSeed& seed, Children::OnState done);
+  void MakeChild(ChildSeed seed);
+
   void OnConnected(uint64_t term);
   void OnLeaseLost();
   void OnMetaThawed();
@@ -131,7 +138,10 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
     std::optional<Instant> rest_until;
   };
 
-  void Open(PartitionId pid, Origin origin);
+  void Open(PartitionId pid, Origin origin) { Open(pid, origin, nullptr); }
+  // `seed`: what the new one begins with; null: with nothing.
+  void Open(PartitionId pid, Origin origin, std::shared_ptr<const ChildSeed> seed);
+  void JudgeChild(const ChildSeed& seed, const ReplicaInfo& found, Children::OnState done);
   void OpenInTwoSteps(PartitionId pid, StrandPtr strand, FoundReplica found);
   // Of one whose shared log went while it was begun.
   void FinishOpening(PartitionId pid, StrandPtr strand, std::unique_ptr<ReplicaOpening> opening);
@@ -169,6 +179,7 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
   uint64_t lease_term_ = 0;
   bool is_stopping_ = false;
   absl::Status close_status_;
+  std::shared_ptr<Children> children_;
   std::shared_ptr<Recovery> recovery_;
   std::shared_ptr<SharedLogTakeOver> take_over_;
   // Those of the recovery.

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "messages/index_messages.h"
+#include "messages/split_messages.h"
 #include "messages/tool_messages.h"
 #include "messages/verification_messages.h"
 #include "replica/replica.h"
@@ -155,6 +156,8 @@ bool RequestRouter::RouteProtocol(InboundRequest& request) {
     CountContent(std::move(request));
   else if (name == kRpcVerifyReplicas)
     VerifyReplicas(std::move(request));
+  else if (name == kRpcSplitMember)
+    SplitMember(std::move(request));
   else if (name == kRpcRemoveReplica)
     Remove(std::move(request));
   else if (name == kRpcConfigProposal)
@@ -299,6 +302,19 @@ void RequestRouter::CountContent(InboundRequest request) {
       });
 }
 
+void RequestRouter::SplitMember(InboundRequest request) {
+  const auto step = TakeArgument<SplitMemberRequest>(request);
+  if (!step) return;
+  ErrorCode why = ErrorCode::kOk;
+  const std::shared_ptr<Replica> replica = FindOpen(step->pid, &why);
+  if (replica == nullptr)
+    return request.responder.Reply(ErrorCode::kOk, EncodeWrapped(SplitMemberResponse{.err = why}));
+  replica->strand()->Post(
+      [replica, step = *step, responder = std::move(request.responder)]() mutable {
+        replica->SplitStep(step, std::move(responder));
+      });
+}
+
 void RequestRouter::VerifyReplicas(InboundRequest request) {
   const auto verify = TakeArgument<VerifyReplicasRequest>(request);
   if (!verify) return;
@@ -362,6 +378,8 @@ void RequestRouter::ChangeTable(InboundRequest request) {
   for (const auto& replica : table_->OpenOf(change->info.app_id))
     replica->strand()->Post(
         [replica, heard, app = change->info] { replica->Notify(TableChanged{app}); });
+  // What it means for each partition the config sync says.
+  server_strand_->Post([sync = sync_] { sync->Soon(); });
 }
 
 template <class Request>

@@ -17,8 +17,8 @@
 #include <string_view>
 
 #include "messages/meta_messages.h"
-#include "replica_server/config_sync.h"
 #include "replica/replica_host.h"
+#include "replica_server/config_sync.h"
 
 namespace arion {
 
@@ -50,6 +50,7 @@ class RequestRouter : public std::enable_shared_from_this<RequestRouter> {
   void Learn(InboundRequest request);
   void LearnCompletion(InboundRequest request);
   void CountContent(InboundRequest request);
+  void SplitMember(InboundRequest request);
   void VerifyReplicas(InboundRequest request);
   void Remove(InboundRequest request);
   void Propose(InboundRequest request);

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "replica_server/replica_children.h"
+
+#include <utility>
+
+#include "base/log.h"
+#include "replica/replica.h"
+
+namespace arion {
+
+void ReplicaChildren::LookForChild(const ChildSeed& seed, OnState done) {
+  strand_->Post([table = table_, seed, done = std::move(done)]() mutable {
+    if (const auto live = table.lock()) return live->LookForChild(seed, std::move(done));
+    done(ChildState::kBusy);
+  });
+}
+
+void ReplicaChildren::MakeChild(ChildSeed seed) {
+  strand_->Post([table = table_, seed = std::move(seed)]() mutable {
+    if (const auto live = table.lock()) live->MakeChild(std::move(seed));
+  });
+}
+
+void ReplicaChildren::ActivateChild(const ConfigurationUpdateRequest& entry) {
+  strand_->Post([table = table_, entry] {
+    if (const auto live = table.lock())
+      live->OpenFor(entry.config.pid, entry.info, ReplicaTable::Creation::kForbidden,
+                    ConfigurationSynced{entry});
+  });
+}
+
+void ReplicaChildren::SyncSoon() {
+  strand_->Post([sync = sync_] {
+    if (const auto live = sync.lock()) live->Soon();
+  });
+}
+
+// ---- the table's part ----
+
+void ReplicaTable::LookForChild(const ChildSeed& seed, Children::OnState done) {
+  CHECK_ON_STRAND(strand_);
+  const auto it = slots_.find(seed.pid);
+  if (it == slots_.end())
+    return done(is_stopping_ || places_->IsLeaving(seed.pid) ? ChildState::kBusy
+                                                             : ChildState::kNone);
+  const Slot& slot = it->second;
+  if (slot.phase == Phase::kClosed) return JudgeChild(seed, slot.last_report, std::move(done));
+  if (slot.phase != Phase::kOpen) return done(ChildState::kBusy);
+  slot.replica->strand()->Post([self = weak_from_this(), reply_on = strand_, seed,
+                                replica = slot.replica, done = std::move(done)]() mutable {
+    reply_on->Post([self, seed, found = replica->Report(), done = std::move(done)]() mutable {
+      if (const auto table = self.lock()) return table->JudgeChild(seed, found, std::move(done));
+      done(ChildState::kBusy);
+    });
+  });
+}
+
+// children/C1: by its ballot and decree, as it was reported just now.
+void ReplicaTable::JudgeChild(const ChildSeed& seed, const ReplicaInfo& found,
+                              Children::OnState done) {
+  const auto it = slots_.find(seed.pid);
+  const bool is_there = it != slots_.end();
+  const auto attempt = std::pair(seed.ballot, seed.decree);
+  const auto there = std::pair(found.ballot, found.last_committed_decree);
+  if (!is_there) return done(ChildState::kBusy);
+  if (there == attempt && it->second.phase == Phase::kOpen) return done(ChildState::kMade);
+  if (there > attempt) return done(ChildState::kOther);
+  if (there < attempt && it->second.phase == Phase::kOpen)
+    OnCloseRequested(seed.pid, Effects::Close::kForget, "it is of an earlier attempt to split");
+  else if (there < attempt)
+    SetGarbageAside(seed.pid);
+  else if (it->second.phase == Phase::kClosed)  // nobody needed it until now
+    Open(seed.pid, Origin::kFound);
+  done(ChildState::kBusy);
+}
+
+void ReplicaTable::MakeChild(ChildSeed seed) {
+  CHECK_ON_STRAND(strand_);
+  if (is_stopping_ || slots_.contains(seed.pid) || places_->IsLeaving(seed.pid)) return;
+  const PartitionId pid = seed.pid;
+  const std::string name = FormatReplicaDirectoryName(pid, seed.app.app_type);
+  failed_.erase(pid);
+  Slot& slot = slots_[pid];
+  slot.found = {
+      .pid = pid,
+      .path = JoinPath(host_->disks->layout.data_directories[seed.data_directory].path, name),
+      .data_directory = seed.data_directory,
+      .app = seed.app,
+      .replaces = {}};
+  Open(pid, Origin::kJustCreated, std::make_shared<const ChildSeed>(std::move(seed)));
+}
+
+}  // namespace arion
