@@ -120,8 +120,9 @@ absl::Status CreateReplicaDirectory(const OpeningHost& host, const FoundReplica&
   if (content != nullptr) {
     info.ballot = content->ballot;
     info.durable = content->decree;
-    RETURN_IF_ERROR(host.engines.InstallCheckpoint(content->checkpoint, content->decree,
-                                                   DataPathOf(temporary)));
+    if (!content->checkpoint.empty())
+      RETURN_IF_ERROR(host.engines.InstallCheckpoint(content->checkpoint, content->decree,
+                                                     DataPathOf(temporary)));
   }
   RETURN_IF_ERROR(StoreInitInfo(files, temporary, info));
   RETURN_IF_ERROR(NoteReplaced(files, temporary, replica.replaces));

@@ -73,7 +73,7 @@ std::string LearnPathOf(const std::string& replica_directory);
 
 // What a new replica begins with, where it is not empty.
 struct FirstContent {
-  // A checkpoint at `decree` on the same disk; it stays as it is.
+  // A checkpoint at `decree` on the same disk; it stays as it is. Empty: `decree` is 0.
   std::string checkpoint;
   Decree decree;
   Ballot ballot;

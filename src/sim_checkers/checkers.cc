@@ -5,6 +5,7 @@
 #include <absl/strings/str_format.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "base/status.h"
 
@@ -16,6 +17,7 @@ void CommitChecker::Applied(std::string_view server, PartitionId pid, Decree dec
   // 0 stands for: nobody applied it.
   checksum = std::max<uint64_t>(checksum, 1);
   Partition& partition = partitions_[pid];
+  partition.has_applied = true;
   std::vector<uint64_t>& contents = partition.contents;
   const auto index = static_cast<size_t>(std::max<int64_t>(decree.value() - 1, 0));
   if (contents.size() <= index) contents.resize(index + 1);
@@ -41,8 +43,22 @@ void CommitChecker::Applied(std::string_view server, PartitionId pid, Decree dec
   partition.max_applied = std::max(partition.max_applied, decree);
 }
 
+// The parent of the partition with a count that is a power of two.
+void CommitChecker::InheritUpTo(PartitionId child, Decree decree) {
+  if (child.index <= 0) return;
+  const auto top = std::bit_floor(static_cast<uint32_t>(child.index));
+  const auto parent = partitions_.find({child.app_id, child.index - static_cast<int32_t>(top)});
+  Partition& partition = partitions_[child];
+  if (partition.has_applied || parent == partitions_.end() || parent->second.max_applied < decree)
+    return;
+  const std::vector<uint64_t>& contents = parent->second.contents;
+  partition.contents.assign(contents.begin(), contents.begin() + decree.value());
+  partition.max_applied = decree;
+}
+
 void CommitChecker::Opened(std::string_view server, PartitionId pid, Decree decree) {
   Partition& partition = partitions_[pid];
+  if (decree > partition.max_applied) InheritUpTo(pid, decree);
   // A life begins, or a checkpoint took the content's place: it may stand lower than before.
   partition.standing.insert_or_assign(std::string(server), decree);
   if (decree > partition.max_applied) {

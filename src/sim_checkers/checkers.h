@@ -45,7 +45,9 @@ class CommitChecker {
  public:
   // `server` applied `decree` with content of this checksum.
   void Applied(std::string_view server, PartitionId pid, Decree decree, uint64_t checksum);
-  // `server`'s engine was opened (a life began, a checkpoint was installed) and stands at `decree`.
+  // `server`'s engine was opened (a life began, a checkpoint was installed) and stands at `decree`. A
+  // partition that applied nothing itself may begin with what its parent had applied, as a split's
+  // child.
   void Opened(std::string_view server, PartitionId pid, Decree decree);
   Decree max_applied(PartitionId pid) const;
   int64_t applications() const { return applications_; }
@@ -58,7 +60,10 @@ class CommitChecker {
     // Where each server's engine stands.
     std::map<std::string, Decree, std::less<>> standing;
     Decree max_applied{0};
+    // It applied something itself.
+    bool has_applied = false;
   };
+  void InheritUpTo(PartitionId child, Decree decree);
 
   std::map<PartitionId, Partition> partitions_;
   int64_t applications_ = 0;

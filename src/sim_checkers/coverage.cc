@@ -64,6 +64,10 @@ constexpr NamedProbe kProbeNames[] = {
     {Probe::kStoredByReserve, "stored-by-reserve"},
     {Probe::kFoundByIndex, "found-by-index"},
     {Probe::kIndexIsBeingBuilt, "index-is-being-built"},
+    {Probe::kSplitStarted, "split-started"},
+    {Probe::kSplitPaused, "split-paused"},
+    {Probe::kSplitCancelled, "split-cancelled"},
+    {Probe::kChildRegistered, "child-registered"},
 };
 static_assert(std::size(kProbeNames) == kProbeCount);
 

@@ -90,8 +90,13 @@ enum class Probe : uint8_t {
   // A FIND was answered by an index; it was refused since that is being built.
   kFoundByIndex,
   kIndexIsBeingBuilt,
+  // A split was started, paused, taken back; a child was registered.
+  kSplitStarted,
+  kSplitPaused,
+  kSplitCancelled,
+  kChildRegistered,
 };
-constexpr int kProbeCount = static_cast<int>(Probe::kIndexIsBeingBuilt) + 1;
+constexpr int kProbeCount = static_cast<int>(Probe::kChildRegistered) + 1;
 const char* ProbeName(Probe probe);
 using ProbeCounts = std::array<int64_t, kProbeCount>;
 

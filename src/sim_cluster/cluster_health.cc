@@ -8,22 +8,31 @@
 #include <utility>
 #include <vector>
 
+#include "base/crc.h"
+#include "base/raw_key.h"
 #include "base/value_schema.h"
 #include "env/clock.h"
 #include "replica/replica_snapshot.h"
 #include "sim_checkers/index_content.h"
+#include "sim_workloads/split_workload.h"
 #include "sim_workloads/workload.h"
 
 namespace arion::sim {
 namespace {
 
-// Whether two engines hold the same records; an expired one goes with a compaction, by and by.
-bool HoldTheSame(const Engine& a, const Engine& b, uint32_t now) {
+// Whether two engines of partition `index` of `count` hold the same records. An expired one goes
+// with a compaction, by and by, and so does one that a split gave to another partition.
+bool HoldTheSame(const Engine& a, const Engine& b, uint32_t now, int32_t index, int32_t count) {
   const auto view_a = a.View(), view_b = b.View();
   const auto walk_a = view_a->Walk({}, Direction::kForward);
   const auto walk_b = view_b->Walk({}, Direction::kForward);
-  const auto skip_expired = [now](RecordIterator& walk) {
-    while (walk.Valid() && IsExpired(walk.expire_ts(), now)) walk.Next();
+  const auto is_another = [index, count](std::string_view key) {
+    return SplitRawKey(key).has_value() &&
+           PartitionHash(key) % static_cast<uint64_t>(count) != static_cast<uint64_t>(index);
+  };
+  const auto skip_expired = [now, is_another](RecordIterator& walk) {
+    while (walk.Valid() && (IsExpired(walk.expire_ts(), now) || is_another(walk.key())))
+      walk.Next();
   };
   for (;; walk_a->Next(), walk_b->Next()) {
     skip_expired(*walk_a), skip_expired(*walk_b);
@@ -48,7 +57,12 @@ ClusterHealth::ClusterHealth(const ClusterSettings& settings, SimWorld& world, S
       checkers_(checkers) {}
 
 bool ClusterHealth::MembersAreEqual() const {
-  std::vector<std::pair<const Engine*, const Engine*>> pairs;
+  struct Pair {
+    const Engine* first = nullptr;
+    const Engine* second = nullptr;
+    PartitionId pid;
+  };
+  std::vector<Pair> pairs;
   for (const auto& [pid, config] : groups_.stored()) {
     if (!groups_.IsWanted(pid)) continue;
     const Engine* first = nullptr;
@@ -59,13 +73,14 @@ bool ClusterHealth::MembersAreEqual() const {
       if (it == engines_.end()) return false;
       if (first == nullptr) first = it->second;
       if (it->second->last_applied() != first->last_applied()) return false;
-      if (it->second != first) pairs.emplace_back(first, it->second);
+      if (it->second != first) pairs.push_back({first, it->second, pid});
     }
   }
   uint32_t now = 0;  // by the clock that is most ahead
   for (const auto& server : lives_.servers()) now = std::max(now, ExpiryNow(*server->node));
-  return std::all_of(pairs.begin(), pairs.end(), [now](const auto& pair) {
-    return HoldTheSame(*pair.first, *pair.second, now);
+  return std::all_of(pairs.begin(), pairs.end(), [this, now](const Pair& pair) {
+    return HoldTheSame(*pair.first, *pair.second, now, pair.pid.index,
+                       groups_.CountOf(pair.pid.app_id));
   });
 }
 
@@ -201,7 +216,10 @@ void ClusterHealth::StartWhoIsDown() {
 // Polls every 100 ms: starts what is down, verifies all keys once the groups are whole, compares
 // members, and last waits for ten seconds without a change. Each of these may fail and be tried
 // again within kLimit.
-void ClusterHealth::Await(Workload& workload) {
+void ClusterHealth::Await(Workload& workload, const SplitWorkload* splits) {
+  const auto being_split = [splits] {
+    return splits == nullptr ? std::string() : splits->WhatIsNotOver();
+  };
   Instant begin = world_.now();
   // What was to last longer ends now; restarts that were planned find their server alive.
   world_.RunFor(absl::Seconds(3));
@@ -210,7 +228,8 @@ void ClusterHealth::Await(Workload& workload) {
   std::string learners;
   while (world_.now() - begin < kLimit) {
     StartWhoIsDown();
-    if (groups_.IsWhole() && !is_verified && !is_verifying) {
+    const bool is_whole = groups_.IsWhole() && being_split().empty();
+    if (is_whole && !is_verified && !is_verifying) {
       is_verifying = true;
       workload.Verify([&is_verified, &is_verifying](bool ok) {
         is_verified = ok;
@@ -228,6 +247,8 @@ void ClusterHealth::Await(Workload& workload) {
   if (IsLeftToOperator()) return;
   constexpr const char* kLate = "cluster_health/H1: 60 s after all faults ended ";
   if (!learners.empty()) checkers_.Violate(absl::StrCat(kLate, "somebody learns:", learners));
+  if (const std::string split = being_split(); !split.empty())
+    checkers_.Violate(absl::StrCat(kLate, "a table is still being split:", split));
   checkers_.Violate(absl::StrCat(kLate,
                                  !groups_.IsWhole() ? "members are missing:"
                                  : !is_verified     ? "not every key can be read and written:"

@@ -27,6 +27,7 @@
 
 namespace arion::sim {
 
+class SplitWorkload;
 class Workload;
 
 // A member of SimCluster. Await runs once, when all faults have ended; it runs the world itself.
@@ -38,8 +39,8 @@ class ClusterHealth {
                 const Groups& groups, const TableChurn& churn, const OpenEngines& engines,
                 RunCheckers& checkers);
 
-  // After the end of all faults.
-  void Await(Workload& workload);
+  // After the end of all faults. `splits`: null, or has been stopped.
+  void Await(Workload& workload, const SplitWorkload* splits);
   // cluster_health/H2. When nobody writes and the indexes are set. What is wrong at the limit; empty:
   // nothing.
   std::string AwaitIndexes(const std::vector<NamedIndex>& indexes, absl::Duration limit);

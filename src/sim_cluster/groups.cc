@@ -27,7 +27,19 @@ bool Groups::IsWhole() const {
     whole += IsWanted(pid) && config.primary.IsValid() &&
              config.MemberCount() == static_cast<size_t>(copies_);
   }
-  return whole == partitions_;
+  // And the children of those that were split.
+  return whole >= partitions_ && whole == CountWanted();
+}
+
+int Groups::CountWanted() const {
+  return static_cast<int>(std::count_if(
+      stored_.begin(), stored_.end(), [this](const auto& entry) { return IsWanted(entry.first); }));
+}
+
+int32_t Groups::CountOf(int32_t app_id) const {
+  return static_cast<int32_t>(
+      std::count_if(stored_.begin(), stored_.end(),
+                    [app_id](const auto& entry) { return entry.first.app_id == app_id; }));
 }
 
 void Groups::NoteLastCopy(const PartitionConfiguration& before, const PartitionConfiguration& now) {

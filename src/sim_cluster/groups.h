@@ -45,6 +45,8 @@ class Groups {
   int copies() const { return copies_; }
   bool IsWanted(PartitionId pid) const;
   bool IsWhole() const;
+  // Partitions of the table that are stored: where no split is under way, all there are.
+  int32_t CountOf(int32_t app_id) const;
 
   // Whose disk may lack what it acknowledged.
   void LoseCopyOf(Endpoint server) { lost_copy_ = server; }
@@ -53,6 +55,7 @@ class Groups {
   bool IsLostWithLastCopy(PartitionId pid) const { return lost_with_last_copy_.contains(pid); }
 
  private:
+  int CountWanted() const;
   void NoteLastCopy(const PartitionConfiguration& before, const PartitionConfiguration& now);
 
   const int partitions_;

@@ -67,6 +67,7 @@ SimNode& SimCluster::AddMetaNode() {
 }
 
 SimCluster::~SimCluster() {
+  splits_.reset();
   indexes_.reset();
   workload_.reset();
   // The workload's clients are gone; now the servers, while the world that they refer to is there.
@@ -148,6 +149,12 @@ void SimCluster::StartWorkload() {
   workload_ = std::make_unique<Workload>(world_, network_, checkers_.history,
                                          checkers_.data_history, DrawWorkload());
   workload_->Start();
+  if (settings_.run.splits) {
+    splits_ = std::make_unique<SplitWorkload>(world_, network_, checkers_.coverage,
+                                              ClusterSettings::kMetaEndpoint, settings_.run.seed,
+                                              groups_.tables());
+    splits_->Start();
+  }
   if (indexes_planned_.indexes.empty()) return;
   indexes_ = std::make_unique<IndexWorkload>(
       world_, network_, checkers_.history, checkers_.data_history, workload_->data(),
@@ -180,8 +187,9 @@ void SimCluster::MeetTroubles() {
     world_.RunFor(settings_.run.run_length);
   faults_.HealAll();
   if (indexes_) indexes_->Stop();
+  if (splits_) splits_->Stop();
   lives_.EndRollbacks();
-  health_.Await(*workload_);
+  health_.Await(*workload_, splits_.get());
   AwaitIndexes();
   // What odd messages say of ballots is believed.
   if (lives_.meta().states_put_back == 0 && settings_.run.faults.odd_percent == 0)

@@ -31,6 +31,7 @@
 #include "sim_cluster/server_lives.h"
 #include "sim_cluster/sim_cluster_options.h"
 #include "sim_workloads/index_workload.h"
+#include "sim_workloads/split_workload.h"
 #include "sim_workloads/table_churn.h"
 #include "sim_workloads/workload.h"
 
@@ -80,6 +81,7 @@ class SimCluster {
   std::unique_ptr<Workload> workload_;
   // Null: there are none.
   std::unique_ptr<IndexWorkload> indexes_;
+  std::unique_ptr<SplitWorkload> splits_;
 };
 
 }  // namespace arion::sim

@@ -2,6 +2,7 @@
 #include "sim_cluster/sim_cluster_options.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "sim/sim_random.h"
 
@@ -80,6 +81,10 @@ SimClusterOptions SimClusterOptions::Drawn(uint64_t seed) {
   // A 2.5.0 server knows of none.
   if (random.Percent(20) && options.topology.older == 0 && !options.topology.has_old_meta)
     options.indexes = static_cast<int>(random.Between(1, 3));
+  SimRandom splits_random(seed ^ 0x5b11);
+  const bool may_split = std::has_single_bit(static_cast<uint32_t>(options.topology.partitions)) &&
+                         options.topology.older == 0 && !options.topology.has_old_meta;
+  options.splits = may_split && splits_random.Percent(40);
   return options;
 }
 

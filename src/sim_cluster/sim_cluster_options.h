@@ -46,6 +46,8 @@ struct SimClusterOptions {
   Space space = Space::kEnough;
   // Indexes of each table (sim_workloads/index_workload.h).
   int indexes = 0;
+  // Whether tables are split (sim_workloads/split_workload.h).
+  bool splits = false;
   // Unset: as the seed draws.
   std::optional<Durability> durability;
   std::optional<CrashMode> crash_mode;
@@ -65,7 +67,7 @@ struct SimClusterOptions {
   // The meta server is of version 2.5.0, and so are so many servers.
   static SimClusterOptions OldMeta(uint64_t seed, int older);
   // Mixed in a fifth of the seeds, and OldMeta in a twentieth, else as Swarm. In a fifth tables have
-  // indexes, but where a server is of version 2.5.0.
+  // indexes, in a quarter they are split, but where a server is of version 2.5.0.
   static SimClusterOptions Drawn(uint64_t seed);
   static SimClusterOptions DrawnVersions(uint64_t seed);
 };

@@ -94,6 +94,8 @@ void SplitMember::Make(const SplitMemberRequest& request) {
   if (core_.marks().last_committed < request.decree) return;
   hooks_.catch_up();
   if (engine_->last_applied() < request.decree) return;
+  // There is nothing that a checkpoint could hold.
+  if (request.decree == Decree(0)) return children_->MakeChild(SeedOf(request));
   is_making_ = true;
   auto seed = std::make_shared<ChildSeed>(SeedOf(request));
   hooks_.maintain(

@@ -59,6 +59,11 @@ class Shrinker {
       smaller.indexes = indexes;
       if (indexes < best_.indexes) Try(std::move(smaller));
     }
+    if (best_.splits) {
+      SimClusterOptions smaller = best_;
+      smaller.splits = false;
+      Try(std::move(smaller));
+    }
     return best_;
   }
 
@@ -150,6 +155,8 @@ std::string ReplayOptions(const SimClusterOptions& options) {
   // Where nothing is said of versions and kinds the seed draws them.
   const bool is_drawn = !absl::StrContains(text, " --old") && !absl::StrContains(text, " --kinds");
   add("indexes", options.indexes, is_drawn ? all_drawn.indexes : 0);
+  const bool are_splits_drawn = is_drawn && !absl::StrContains(text, " --indexes");
+  add("splits", options.splits ? 1 : 0, are_splits_drawn && all_drawn.splits ? 1 : 0);
   add("without", Names(options.without), std::string());
   std::string list;
   if (options.only) {

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -40,6 +41,9 @@ DEFINE_bool(old_meta, false, "the meta server is of version 2.5.0; then --older 
 DEFINE_int32(indexes, -1,
              "indexes of each table, no server being of version 2.5.0; -1: as the seed draws, none "
              "where --kinds or --older says what it meets");
+DEFINE_int32(splits, -1,
+             "1: tables are split, their partitions being a power of two; 0: not; -1: as the seed "
+             "draws, not where --kinds, --older or --indexes says what it meets");
 DEFINE_double(minutes, 2, "simulated minutes with faults, of each seed");
 DEFINE_bool(calm, false, "no faults");
 DEFINE_bool(lying_disks, false,
@@ -123,6 +127,10 @@ SimClusterOptions Options(uint64_t seed) {
   if (FLAGS_partitions > 0) options.topology.partitions = FLAGS_partitions;
   if (FLAGS_copies > 0) options.topology.copies = FLAGS_copies;
   if (FLAGS_indexes >= 0) options.indexes = FLAGS_indexes;
+  if (FLAGS_splits >= 0) options.splits = FLAGS_splits > 0;
+  if (options.splits)
+    options.topology.partitions =
+        static_cast<int>(std::bit_floor(static_cast<uint32_t>(options.topology.partitions)));
   options.run_length = absl::Minutes(FLAGS_minutes);
   if (FLAGS_calm) options.faults = FaultMix::None();
   if (FLAGS_lying_disks) options = SimClusterOptions::LyingDisks(seed);
