@@ -7,11 +7,11 @@
 #include "base/log.h"
 #include "messages/admin_messages.h"
 #include "messages/tool_messages.h"
-#include "meta/balance_request.h"
-#include "meta/forget_server.h"
 #include "meta/meta_options.h"
 #include "meta/request_codec.h"
 #include "meta/store_guard.h"
+#include "meta_judgement/balance_request.h"
+#include "meta_judgement/forget_server.h"
 #include "meta_overview/meta_queries.h"
 #include "meta_state/unix_seconds.h"
 

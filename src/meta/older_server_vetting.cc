@@ -16,7 +16,7 @@
 namespace arion {
 namespace {
 
-constexpr absl::Duration kQuestionTimeout = absl::Seconds(5);
+constexpr absl::Duration kTablesTimeout = absl::Seconds(5);
 constexpr absl::Duration kForeignPause = absl::Seconds(10);  // then it is asked again
 constexpr int kVainQuestionsMax = 3;
 constexpr size_t kNamedMax = 5;
@@ -58,7 +58,7 @@ void OlderServerVetting::Ask(Endpoint server) {
   transport_.Call(server,
                   {.name = kRpcQueryAppInfo,
                    .body = codec_.Encode(QueryAppInfoRequest{.meta_server = transport_.local()}),
-                   .timeout = kQuestionTimeout},
+                   .timeout = kTablesTimeout},
                   strand_,
                   life_.While([this, server,
                                start_time = vettings_[server].start_time](const RpcResult& result) {

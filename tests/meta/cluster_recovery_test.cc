@@ -182,7 +182,7 @@ TEST(ClusterRecoveryTest, NonsenseIsNoTable) {
 
 // ---- with what was known of the tables ----
 
-constexpr int64_t kNow = 1'800'000'000;
+constexpr int64_t kUnixNow = 1'800'000'000;
 
 // As the meta server of before saw ThreeServers' table.
 AppInfo Known() {
@@ -193,7 +193,7 @@ AppInfo Known() {
   return info;
 }
 RecoveryOptions With(std::map<int32_t, AppInfo> known) {
-  return {.known = std::move(known), .unix_seconds = kNow};
+  return {.known = std::move(known), .unix_seconds = kUnixNow};
 }
 std::vector<HeldByServer> WithoutEnvironments() {
   std::vector<HeldByServer> held = ThreeServers();
@@ -217,8 +217,8 @@ TEST(ClusterRecoveryTest, WhatWasDroppedIsDroppedAgainAndCanBeRecalledAsLong) {
   }
   AppInfo dropped = Known();
   dropped.status = AppStatus::kDropped;
-  dropped.drop_second = kNow - 100;
-  dropped.expire_second = kNow + 500;
+  dropped.drop_second = kUnixNow - 100;
+  dropped.expire_second = kUnixNow + 500;
   AppInfo second = Known();
   second.app_id = 5;
   const RecoveredCluster recovered = RecoverCluster(held, With({{1, dropped}, {5, second}}));
@@ -235,7 +235,7 @@ TEST(ClusterRecoveryTest, WhatWasDroppedIsDroppedAgainAndCanBeRecalledAsLong) {
 TEST(ClusterRecoveryTest, IdsOfTablesThatAreGoneForGoodAreNotGivenAgain) {
   AppInfo purged = Known();
   purged.status = AppStatus::kDropped;
-  purged.expire_second = kNow - 1;
+  purged.expire_second = kUnixNow - 1;
   std::map<int32_t, AppInfo> known{{1, Known()}};
   for (const int32_t app_id : {2, 3}) known[app_id] = purged, known[app_id].app_id = app_id;
   RecoveredCluster recovered = RecoverCluster(WithoutEnvironments(), With(known));
@@ -243,7 +243,7 @@ TEST(ClusterRecoveryTest, IdsOfTablesThatAreGoneForGoodAreNotGivenAgain) {
   EXPECT_TRUE(recovered.report.empty()) << recovered.report[0];
   EXPECT_EQ(recovered.tables.size(), 2u);
   EXPECT_EQ(recovered.tables.rbegin()->first, 3);
-  known[3].expire_second = kNow + 1;
+  known[3].expire_second = kUnixNow + 1;
   recovered = RecoverCluster(WithoutEnvironments(), With(known));
   ASSERT_EQ(recovered.error, ErrorCode::kOk);
   EXPECT_THAT(recovered.report, ElementsAre(HasSubstr("nobody has anything of it")));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "meta/forget_server.h"
+#include "meta_judgement/forget_server.h"
 
 #include <absl/strings/str_cat.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "meta/balance_request.h"
+#include "meta_judgement/balance_request.h"
 
 #include <utility>
 
