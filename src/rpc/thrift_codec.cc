@@ -13,6 +13,7 @@
 #include "messages/client_messages.h"
 #include "messages/duplicate_messages.h"
 #include "messages/index_messages.h"
+#include "messages/split_messages.h"
 #include "messages/verification_messages.h"
 #include "rpc/admin_token.h"
 #include "rpc/thrift_reader.h"
@@ -256,6 +257,15 @@ ARION_MESSAGE(QueryManualCompactResponse);
 ARION_MESSAGE(QueryBackupPolicyRequest);
 ARION_MESSAGE(QueryBackupPolicyResponse);
 ARION_MESSAGE(DisabledResponse);
+// split_messages.h
+ARION_MESSAGE(StartSplitRequest);
+ARION_MESSAGE(StartSplitResponse);
+ARION_MESSAGE(QuerySplitRequest);
+ARION_MESSAGE(QuerySplitResponse);
+ARION_MESSAGE(ControlSplitRequest);
+ARION_MESSAGE(ControlSplitResponse);
+ARION_MESSAGE(SplitMemberRequest);
+ARION_MESSAGE(SplitMemberResponse);
 // tool_messages.h
 ARION_MESSAGE(CommandRequest);
 ARION_MESSAGE(NegotiationRequest);
