@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -72,22 +73,30 @@ struct Group {
   std::vector<size_t> places;
 };
 
-// Places are those of the batch, so that values go back in the order in which keys were asked for.
-std::vector<Group> GroupByPartition(std::vector<FullKey> keys, int32_t partition_count) {
-  std::map<uint64_t, std::vector<size_t>> of_partition;
-  for (size_t i = 0; i < keys.size(); ++i) {
-    const Blob& hashed = keys[i].hash_key.bytes.empty() ? keys[i].sort_key : keys[i].hash_key;
-    of_partition[Crc64(hashed) % static_cast<uint64_t>(partition_count)].push_back(i);
-  }
+// The partition that holds the key; there is one.
+int32_t PartitionOf(const FullKey& key, const ClusterClient::Shares& shares) {
+  const uint64_t hash = Crc64(key.hash_key.bytes.empty() ? key.sort_key : key.hash_key);
+  const auto share = std::find_if(shares.begin(), shares.end(), [hash](TableRouter::Share one) {
+    return hash % static_cast<uint64_t>(one.count) == static_cast<uint64_t>(one.index);
+  });
+  return share->index;
+}
+
+// `places` are those of the batch, so that values go back in the order in which keys were asked
+// for.
+std::vector<Group> GroupByPartition(std::vector<FullKey> keys, std::vector<size_t> places,
+                                    const ClusterClient::Shares& shares) {
+  std::map<int32_t, std::vector<size_t>> of_partition;
+  for (size_t i = 0; i < keys.size(); ++i) of_partition[PartitionOf(keys[i], shares)].push_back(i);
   std::vector<Group> groups;
-  for (const auto& [partition, places] : of_partition) {
-    for (size_t place : places) {
+  for (const auto& [partition, of_it] : of_partition) {
+    for (size_t i : of_it) {
       // A request is routed by its first key, so all its keys are of one partition
       // (client/question.h).
-      const bool is_first = place == places.front();
+      const bool is_first = i == of_it.front();
       if (is_first || groups.back().places.size() == kKeysPerRequest) groups.emplace_back();
-      groups.back().request.keys.push_back(std::move(keys[place]));
-      groups.back().places.push_back(place);
+      groups.back().request.keys.push_back(std::move(keys[i]));
+      groups.back().places.push_back(places[i]);
     }
   }
   return groups;
@@ -111,35 +120,82 @@ void TakeValues(const Group& group, const Body& body, BatchValues& values) {
   }
 }
 
+// One BatchGet. Where the table is split meanwhile, keys that nobody has read are asked for again.
+class BatchReading : public std::enable_shared_from_this<BatchReading> {
+ public:
+  using Done = absl::AnyInvocable<void(BatchValues)>;
+  BatchReading(ClusterClient& client, std::string table, std::vector<FullKey> keys,
+               const AskOptions& options, Done done)
+      : client_(client.weak_from_this()),
+        table_(std::move(table)),
+        options_(options),
+        deadline_(client.Deadline(options)),
+        // Answers leave out what does not exist, so every key begins as not found.
+        values_(keys.size(), absl::NotFoundError("no such record")),
+        keys_(std::move(keys)),
+        done_(std::move(done)) {
+    for (size_t i = 0; i < keys_.size(); ++i) places_.push_back(i);
+  }
+
+  void Begin() {
+    auto client = client_.lock();
+    if (client == nullptr) return;
+    options_.timeout = client->TimeLeft(deadline_);
+    client->LearnShares(
+        table_, options_,
+        [self = shared_from_this()](const absl::StatusOr<ClusterClient::Shares>& shares) {
+          if (shares.ok()) return self->Ask(*shares);
+          for (const size_t place : self->places_) self->values_[place] = shares.status();
+          self->done_(std::move(self->values_));
+        });
+  }
+
+ private:
+  void Ask(const ClusterClient::Shares& shares) {
+    auto client = client_.lock();
+    if (client == nullptr) return;
+    groups_ = GroupByPartition(std::exchange(keys_, {}), std::exchange(places_, {}), shares);
+    std::vector<Question> questions;
+    for (const Group& group : groups_) {
+      questions.push_back(QuestionOf(group.request));
+      questions.back().present_count = static_cast<int32_t>(shares.size());
+    }
+    options_.timeout = client->TimeLeft(deadline_);
+    std::make_shared<Pipeline>(
+        *client, table_, std::move(questions), options_,
+        [self = shared_from_this()](size_t number, const Body& body) {
+          self->Take(self->groups_[number], body);
+        },
+        [self = shared_from_this()] {
+          if (!self->keys_.empty()) return self->Begin();
+          self->done_(std::move(self->values_));
+        })
+        ->Run();
+  }
+
+  void Take(Group& group, const Body& body) {
+    if (!absl::IsAborted(body.status())) return TakeValues(group, body, values_);
+    std::move(group.request.keys.begin(), group.request.keys.end(), std::back_inserter(keys_));
+    places_.insert(places_.end(), group.places.begin(), group.places.end());
+  }
+
+  const std::weak_ptr<ClusterClient> client_;  // which holds this while answers are due
+  const std::string table_;
+  AskOptions options_;
+  const Instant deadline_;
+  BatchValues values_;
+  // To be asked for, and their places; then by partition.
+  std::vector<FullKey> keys_;
+  std::vector<size_t> places_;
+  std::vector<Group> groups_;
+  Done done_;
+};
+
 }  // namespace
 
 void BatchGet(ClusterClient& client, const std::string& table, std::vector<FullKey> keys,
               const AskOptions& options, absl::AnyInvocable<void(BatchValues)> done) {
-  client.LearnPartitionCount(
-      table, options,
-      [weak = client.weak_from_this(), table, keys = std::move(keys), rest = options,
-       deadline = client.Deadline(options),
-       done = std::move(done)](absl::StatusOr<int32_t> count) mutable {
-        auto client = weak.lock();
-        if (client == nullptr) return;
-        if (!count.ok()) return done(BatchValues(keys.size(), count.status()));
-        auto values =
-            // Answers leave out what does not exist, so every key begins as not found.
-            std::make_shared<BatchValues>(keys.size(), absl::NotFoundError("no such record"));
-        auto groups =
-            std::make_shared<std::vector<Group>>(GroupByPartition(std::move(keys), *count));
-        std::vector<Question> questions;
-        for (const Group& group : *groups) questions.push_back(QuestionOf(group.request));
-        rest.timeout = client->TimeLeft(deadline);
-        // The groups keep their keys beside the questions: the answer is matched against them.
-        auto take = [groups, values](size_t number, const Body& body) {
-          TakeValues((*groups)[number], body, *values);
-        };
-        auto end = [values, done = std::move(done)]() mutable { done(std::move(*values)); };
-        std::make_shared<Pipeline>(*client, table, std::move(questions), rest, std::move(take),
-                                   std::move(end))
-            ->Run();
-      });
+  std::make_shared<BatchReading>(client, table, std::move(keys), options, std::move(done))->Begin();
 }
 
 void BatchWrite(ClusterClient& client, const std::string& table, std::vector<Question> writes,

@@ -89,14 +89,14 @@ void ClusterClient::OpenTable(const std::string& table, StatusCallback done) {
       [done = std::move(done)](absl::StatusOr<std::string> body) mutable { done(body.status()); });
 }
 
-void ClusterClient::LearnPartitionCount(const std::string& table, const AskOptions& options,
-                                        absl::AnyInvocable<void(absl::StatusOr<int32_t>)> done) {
+void ClusterClient::LearnShares(const std::string& table, const AskOptions& options,
+                                absl::AnyInvocable<void(absl::StatusOr<Shares>)> done) {
   Ask(table, Question(), options,
       // The empty question ends as soon as the routes are known; a Table never moves, so it may be
       // referred to.
       [known = &TableNamed(table), done = std::move(done)](auto body) mutable {
         if (!body.ok()) return done(body.status());
-        done(known->router.partition_count());
+        done(known->router.Shares());
       });
 }
 
@@ -115,9 +115,8 @@ void ClusterClient::Tell(const std::string& table, const char* name, std::string
                                         .partition_hash = partition_hash});
 }
 
-int32_t ClusterClient::PartitionCount(const std::string& table) {
-  const TableRouter& router = TableNamed(table).router;
-  return router.IsKnown() ? router.partition_count() : 0;
+ClusterClient::Shares ClusterClient::SharesOf(const std::string& table) {
+  return TableNamed(table).router.Shares();
 }
 
 ClusterClient::Table& ClusterClient::TableNamed(const std::string& name) {
@@ -171,6 +170,9 @@ void ClusterClient::Advance(const OperationPtr& operation) {
   const TableRouter& router = operation->table->router;
   if (!router.IsKnown()) return WaitForRoutes(operation);
   if (*operation->question.name == '\0') return Finish(operation, std::string());
+  const int32_t present = operation->question.present_count;
+  if (present != 0 && present != router.present_count())
+    return Finish(operation, absl::AbortedError("the table was split meanwhile"));
   const TableRouter::Route route = router.Find(operation->question.partition_hash);
   if (route.primary.IsValid()) return Send(operation, route);
   // A lookup has just said that there is no primary: wait a moment before the next one.

@@ -5,7 +5,8 @@
 // Errors    Of a write: a body; DeadlineExceeded = undecided; anything else = refused. Of a read: a
 //           body; DeadlineExceeded: no answer. Both: NotFound: the table does not exist;
 //           InvalidArgument, ResourceExhausted, PermissionDenied, Unavailable as in
-//           include/arion/table.h.
+//           include/arion/table.h. Aborted: the table was split since the question was made
+//           (Question::present_count); nothing came of it.
 // Threads   Strand-bound: call on the strand given; callbacks come back on it, each once, never
 //           inline, unless this is destroyed first.
 // Promises  cluster_client/K3  A write whose status is neither OK nor DeadlineExceeded has not
@@ -121,11 +122,12 @@ class ClusterClient : public std::enable_shared_from_this<ClusterClient> {
   }
   // Below zero after the deadline.
   absl::Duration TimeLeft(Instant deadline) const { return deadline - environment_.clock().Now(); }
-  // 0: the table's partitions are not known now. Nothing is asked.
-  int32_t PartitionCount(const std::string& table);
-  // How many partitions the table has. A meta server is asked only where that is not known.
-  void LearnPartitionCount(const std::string& table, const AskOptions& options,
-                           absl::AnyInvocable<void(absl::StatusOr<int32_t>)> done);
+  using Shares = std::vector<TableRouter::Share>;
+  // Which partitions the table has. A meta server is asked only where that is not known.
+  void LearnShares(const std::string& table, const AskOptions& options,
+                   absl::AnyInvocable<void(absl::StatusOr<Shares>)> done);
+  // As known now; empty: they are not known. Nothing is asked.
+  Shares SharesOf(const std::string& table);
 
  private:
   struct Table;

@@ -21,11 +21,11 @@ namespace {
 
 // Enough to keep a cluster busy, and a bound for what is under way for tables of many partitions.
 constexpr size_t kPartitionsAtOnce = 256;
-// How often a table may be split while one question is answered.
-constexpr int kSplitsMax = 5;
+// How many partitions may be split while one question is answered.
+constexpr int kSplitsMax = 100;
 
 struct PartitionQuestion {
-  int32_t partition = 0;
+  TableRouter::Share share;
   FindRequest request;
 };
 using PartitionAnswers = std::map<int32_t, absl::StatusOr<FindResponse>>;
@@ -46,13 +46,10 @@ StorageError ErrorOf(const FindResponse& answer) { return static_cast<StorageErr
 class Round : public std::enable_shared_from_this<Round> {
  public:
   using Done = absl::AnyInvocable<void(PartitionAnswers)>;
-  // `count`: how many partitions the table has.
-  Round(ClusterClient& client, std::string table, int32_t count,
-        std::vector<PartitionQuestion> questions, const AskOptions& options, Instant deadline,
-        Done done)
+  Round(ClusterClient& client, std::string table, std::vector<PartitionQuestion> questions,
+        const AskOptions& options, Instant deadline, Done done)
       : client_(client.weak_from_this()),
         table_(std::move(table)),
-        count_(count),
         questions_(std::move(questions)),
         options_(options),
         deadline_(deadline),
@@ -68,15 +65,12 @@ class Round : public std::enable_shared_from_this<Round> {
     auto client = client_.lock();
     if (client == nullptr) return;
     const PartitionQuestion& asked = questions_[next_++];
-    const int32_t partition = asked.partition;
-    // As hash not the index itself, but one that becomes another partition's when the table is
-    // split: a server that checks hashes then says so.
-    const uint64_t hash = static_cast<uint64_t>(partition) + static_cast<uint64_t>(count_);
+    const int32_t partition = asked.share.index;
     options_.timeout = client->TimeLeft(deadline_);
     client->Ask(table_,
                 {.name = kRpcFind,
                  .kind = Question::Kind::kRead,
-                 .partition_hash = hash,
+                 .partition_hash = TableRouter::HashOf(asked.share),
                  .body = EncodeWrapped(asked.request)},
                 options_, [self = shared_from_this(), partition](Body body) {
                   self->answers_.emplace(partition, ReadAnswer(body));
@@ -88,7 +82,6 @@ class Round : public std::enable_shared_from_this<Round> {
 
   const std::weak_ptr<ClusterClient> client_;  // which holds this while answers are due
   const std::string table_;
-  const int32_t count_;
   const std::vector<PartitionQuestion> questions_;
   AskOptions options_;
   const Instant deadline_;
@@ -150,26 +143,25 @@ class Finding : public std::enable_shared_from_this<Finding> {
     has_more_ = false;
     AskOptions options = options_;
     options.timeout = client->TimeLeft(deadline_);
-    client->LearnPartitionCount(table_, options,
-                                [self = shared_from_this()](absl::StatusOr<int32_t> count) {
-                                  if (!count.ok()) return self->done_(count.status());
-                                  self->BeginWith(*count);
-                                });
+    client->LearnShares(table_, options,
+                        [self = shared_from_this()](absl::StatusOr<ClusterClient::Shares> shares) {
+                          if (!shares.ok()) return self->done_(shares.status());
+                          self->BeginWith(*std::move(shares));
+                        });
   }
 
  private:
-  void BeginWith(int32_t count) {
-    count_ = count;
+  void BeginWith(ClusterClient::Shares shares) {
+    shares_ = std::move(shares);
     std::vector<PartitionQuestion> questions;
-    for (int32_t partition = 0; partition < count; ++partition)
-      questions.push_back({partition, request_});
+    for (const TableRouter::Share share : shares_) questions.push_back({share, request_});
     Ask(std::move(questions));
   }
 
   void Ask(std::vector<PartitionQuestion> questions) {
     auto client = client_.lock();
     if (client == nullptr) return;
-    std::make_shared<Round>(*client, table_, count_, std::move(questions), options_, deadline_,
+    std::make_shared<Round>(*client, table_, std::move(questions), options_, deadline_,
                             [self = shared_from_this()](PartitionAnswers answers) {
                               self->OnRound(std::move(answers));
                             })
@@ -179,9 +171,9 @@ class Finding : public std::enable_shared_from_this<Finding> {
   void OnRound(PartitionAnswers answers) {
     auto client = client_.lock();
     if (client == nullptr) return;
-    // Split meanwhile: partitions are there that nobody has asked. 0: not known now.
-    const int32_t count = client->PartitionCount(table_);
-    if (count != 0 && count != count_) {
+    // Split meanwhile: partitions are there that nobody has asked. None: not known now.
+    const ClusterClient::Shares shares = client->SharesOf(table_);
+    if (!shares.empty() && shares != shares_) {
       if (++splits_ > kSplitsMax)
         return done_(absl::UnavailableError("the table is split again and again"));
       return Begin();
@@ -238,7 +230,10 @@ class Finding : public std::enable_shared_from_this<Finding> {
   // the limit lies within what they have answered for (index_find/F1).
   std::vector<PartitionQuestion> Missing() const {
     std::vector<PartitionQuestion> questions;
-    for (const auto& [partition, next] : next_) {
+    for (const TableRouter::Share share : shares_) {
+      const auto goes_on = next_.find(share.index);
+      if (goes_on == next_.end()) continue;
+      const std::string& next = goes_on->second;
       const auto behind = std::upper_bound(
           rows_.begin(), rows_.end(), next,
           [this](std::string_view at, const FoundRow& row) { return IsBefore(at, row.position); });
@@ -247,7 +242,7 @@ class Finding : public std::enable_shared_from_this<Finding> {
       FindRequest request = request_;
       request.after = Blob(next);
       request.limit = request_.limit - within;
-      questions.push_back({partition, std::move(request)});
+      questions.push_back({share, std::move(request)});
     }
     return questions;
   }
@@ -269,7 +264,7 @@ class Finding : public std::enable_shared_from_this<Finding> {
   const AskOptions options_;
   const Instant deadline_;
   Done done_;
-  int32_t count_ = 0;
+  ClusterClient::Shares shares_;
   int splits_ = 0;
   // In order, at most the limit.
   std::vector<FoundRow> rows_;
@@ -318,18 +313,18 @@ void DescribeIndex(ClusterClient& client, const std::string& table, std::string 
                    const AskOptions& options,
                    absl::AnyInvocable<void(absl::StatusOr<IndexOverview>)> done) {
   const Instant deadline = client.Deadline(options);
-  client.LearnPartitionCount(
+  client.LearnShares(
       table, options,
       [weak = client.weak_from_this(), table, index = std::move(index), options, deadline,
-       done = std::move(done)](absl::StatusOr<int32_t> count) mutable {
+       done = std::move(done)](absl::StatusOr<ClusterClient::Shares> shares) mutable {
         auto client = weak.lock();
         if (client == nullptr) return;
-        if (!count.ok()) return done(count.status());
+        if (!shares.ok()) return done(shares.status());
         std::vector<PartitionQuestion> questions;
         // No rows: only how far it is.
-        for (int32_t partition = 0; partition < *count; ++partition)
-          questions.push_back({partition, {.index = index, .limit = 0, .may_scan = true}});
-        std::make_shared<Round>(*client, table, *count, std::move(questions), options, deadline,
+        for (const TableRouter::Share share : *shares)
+          questions.push_back({share, {.index = index, .limit = 0, .may_scan = true}});
+        std::make_shared<Round>(*client, table, std::move(questions), options, deadline,
                                 [done = std::move(done)](PartitionAnswers answers) mutable {
                                   done(OverviewOf(answers));
                                 })

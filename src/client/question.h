@@ -34,6 +34,9 @@ struct Question {
   // Chooses the partition, modulo their number.
   uint64_t partition_hash = 0;
   std::string body;
+  // It is of more than one key: right only while the table has that many partitions
+  // (TableRouter::present_count). 0: always.
+  int32_t present_count = 0;
 };
 
 // Questions about one record, by its raw key (JoinRawKey).

@@ -53,26 +53,23 @@ std::shared_ptr<TableScan> TableScan::OfTable(const std::shared_ptr<ClusterClien
   return scan;
 }
 
-// Each partition's scan starts anew; the order is from the last one down.
-bool TableScan::ChoosePartition(int32_t count) {
-  do {
-    partition_ = partition_ < 0 ? count - 1 : partition_ - 1;
-  } while (partition_ > 0 && partition_ % part_.parts != part_.part);
-  if (partition_ < 0 || partition_ % part_.parts != part_.part) return false;
-  partition_hash_ = static_cast<uint64_t>(partition_);
-  request_.start_key = std::string(kFirstRawKey, 2);
-  request_.start_inclusive = true;
+// The order is from the last partition down.
+bool TableScan::ChoosePartition() {
+  if (pieces_.empty()) return false;
+  piece_ = std::move(pieces_.back());
+  pieces_.pop_back();
+  partition_hash_ = TableRouter::HashOf(piece_.share);
+  request_.start_key = piece_.start_key;
+  request_.start_inclusive = piece_.start_inclusive;
   return true;
 }
 
 void TableScan::Next(Answered<std::vector<KeyValue>> done) {
-  if (is_of_table_ && partition_ < 0) return Learn(std::move(done));
+  if (is_of_table_ && !is_begun_) return Learn(std::move(done));
   if (scan_id_ == kNotBegun) return Begin(std::move(done));
   if (scan_id_ != kScanEnded)
     return Ask(QuestionOf(ScanRequest{.context_id = scan_id_}, partition_hash_), std::move(done));
-  // The count is needed for the first partition only; from there on it goes down.
-  if (is_of_table_ && partition_ > 0 && ChoosePartition(0)) return Begin(std::move(done));
-  partition_ = 0;
+  if (ChoosePartition()) return Begin(std::move(done));
   if (auto client = client_.lock())
     client->strand()->Post([done = std::move(done)]() mutable { done(std::vector<KeyValue>()); });
 }
@@ -80,15 +77,45 @@ void TableScan::Next(Answered<std::vector<KeyValue>> done) {
 void TableScan::Learn(Answered<std::vector<KeyValue>> done) {
   auto client = client_.lock();
   if (client == nullptr) return;
-  client->LearnPartitionCount(
-      table_, options_,
-      [self = shared_from_this(), done = std::move(done)](absl::StatusOr<int32_t> count) mutable {
-        if (!count.ok()) return done(count.status());
-        if (self->ChoosePartition(*count)) return self->Begin(std::move(done));
-        self->partition_ = 0;
-        self->scan_id_ = kScanEnded;
-        done(std::vector<KeyValue>());
-      });
+  client->LearnShares(table_, options_,
+                      [self = shared_from_this(), done = std::move(done)](
+                          const absl::StatusOr<ClusterClient::Shares>& shares) mutable {
+                        if (!shares.ok()) return done(shares.status());
+                        self->is_begun_ = true;
+                        self->present_count_ = static_cast<int32_t>(shares->size());
+                        for (const TableRouter::Share share : *shares)
+                          if (share.index % self->part_.parts == self->part_.part)
+                            self->pieces_.push_back({share, std::string(kFirstRawKey, 2)});
+                        if (self->ChoosePartition()) return self->Begin(std::move(done));
+                        self->scan_id_ = kScanEnded;
+                        done(std::vector<KeyValue>());
+                      });
+}
+
+void TableScan::OnSplit(Answered<std::vector<KeyValue>> done) {
+  auto client = client_.lock();
+  if (client == nullptr) return;
+  client->LearnShares(table_, options_,
+                      [self = shared_from_this(), done = std::move(done)](
+                          const absl::StatusOr<ClusterClient::Shares>& shares) mutable {
+                        if (!shares.ok()) return done(shares.status());
+                        if (self->is_closed_) return;
+                        self->present_count_ = static_cast<int32_t>(shares->size());
+                        self->piece_.start_key = self->request_.start_key.bytes;
+                        self->piece_.start_inclusive = self->request_.start_inclusive;
+                        self->pieces_.push_back(std::move(self->piece_));
+                        // Counts only double, so each share lies in one piece.
+                        std::vector<Piece> pieces;
+                        for (const Piece& piece : self->pieces_)
+                          for (const TableRouter::Share share : *shares)
+                            if (share.count >= piece.share.count &&
+                                share.index % piece.share.count == piece.share.index)
+                              pieces.push_back({share, piece.start_key, piece.start_inclusive});
+                        self->pieces_ = std::move(pieces);
+                        self->counted_in_partition_ = 0;
+                        self->scan_id_ = kScanEnded;
+                        self->Next(std::move(done));
+                      });
 }
 
 void TableScan::Begin(Answered<std::vector<KeyValue>> done) {
@@ -100,6 +127,7 @@ void TableScan::Begin(Answered<std::vector<KeyValue>> done) {
 void TableScan::Ask(Question question, Answered<std::vector<KeyValue>> done) {
   auto client = client_.lock();
   if (client == nullptr) return;
+  if (is_of_table_) question.present_count = present_count_;
   client->Ask(table_, std::move(question), options_,
               [self = shared_from_this(), done = std::move(done)](auto body) mutable {
                 self->OnBatch(std::move(done), body);
@@ -108,6 +136,7 @@ void TableScan::Ask(Question question, Answered<std::vector<KeyValue>> done) {
 
 void TableScan::OnBatch(Answered<std::vector<KeyValue>> done,
                         const absl::StatusOr<std::string>& body) {
+  if (is_of_table_ && absl::IsAborted(body.status())) return OnSplit(std::move(done));
   auto answer = ScanAnswer(body);
   if (!answer.ok()) return done(answer.status());
   if (answer->error != 0) return OnForgotten(std::move(done));
@@ -153,7 +182,7 @@ void TableScan::Close() {
   if (client != nullptr && scan_id_ >= 0)
     client->Tell(table_, kRpcClearScanner, EncodeWrapped(scan_id_), partition_hash_);
   scan_id_ = kScanEnded;
-  partition_ = 0;
+  pieces_.clear();
 }
 
 }  // namespace arion

@@ -1,7 +1,7 @@
 // TableScan: a scan of one hash key, or of a table (or a part of it) partition by partition.
 //
 // Shapes    A record comes at most once. Where a server forgot the scan (it moved, restarted,
-//           waited too long), the scan goes on behind the last record.
+//           waited too long), or its partition was split, the scan goes on behind the last record.
 // Errors    As ClusterClient. Unavailable also: it was forgotten again and again (more than ten
 //           times without a record between). After an error it is not asked further.
 // Threads   As ClusterClient.
@@ -59,9 +59,12 @@ class TableScan : public std::enable_shared_from_this<TableScan> {
  private:
   TableScan(const std::shared_ptr<ClusterClient>& client, std::string table,
             GetScannerRequest request, AskOptions options);
-  // Moves on to the next partition of this part. False: none is left.
-  bool ChoosePartition(int32_t count);
+  // Moves on to the next partition. False: none is left.
+  bool ChoosePartition();
   void Learn(Answered<std::vector<KeyValue>> done);
+  // The partitions are others than those that this scan knows: those that make up the one under way
+  // go on where it was.
+  void OnSplit(Answered<std::vector<KeyValue>> done);
   void Ask(Question question, Answered<std::vector<KeyValue>> done);
   // Opens the scan at request_.start_key.
   void Begin(Answered<std::vector<KeyValue>> done);
@@ -81,8 +84,18 @@ class TableScan : public std::enable_shared_from_this<TableScan> {
   uint64_t partition_hash_ = 0;
   bool is_of_table_ = false;
   ScanPart part_;
-  // OfTable: the partition under way; those of lower index follow. -1: not begun.
-  int32_t partition_ = -1;
+  // OfTable. A partition, or what is left of one, and where to begin in it.
+  struct Piece {
+    TableRouter::Share share;
+    std::string start_key;
+    bool start_inclusive = true;
+  };
+  bool is_begun_ = false;
+  // The one under way, and those that follow, the next one last.
+  Piece piece_;
+  std::vector<Piece> pieces_;
+  // Of the table, when those were made.
+  int32_t present_count_ = 0;
   int64_t scan_id_ = kNotBegun;
   int forgotten_ = 0;
   bool is_closed_ = false;
