@@ -14,6 +14,7 @@
 
 #include "base/status.h"
 #include "meta_state/store_change.h"
+#include "meta_state/table_split.h"
 
 namespace arion {
 namespace {
@@ -334,12 +335,18 @@ absl::Status Damaged(std::string_view key, std::string_view what) {
 
 absl::Status ParseCommitted(std::string_view key, const std::string& text, Table* table) {
   const std::vector<absl::string_view> decrees = absl::StrSplit(text, ',');
+  const size_t count = table->partitions.size();
   // A short list would put decrees to wrong partitions, and with them wrong verdicts about copies.
-  if (decrees.size() != table->partitions.size()) return Damaged(key, "is of other partitions");
+  // But a split may have begun since, or been taken back: partitions keep their places.
+  const bool was_split = table->info.init_partition_count < table->info.partition_count;
+  if (decrees.size() != count && decrees.size() != 2 * count &&
+      !(was_split && 2 * decrees.size() == count))
+    return Damaged(key, "is of other partitions");
   for (size_t i = 0; i < decrees.size(); ++i) {
     int64_t decree = 0;
     if (!absl::SimpleAtoi(decrees[i], &decree) || decree < 0) return Damaged(key, "not decrees");
-    table->partitions[i].committed.decree = Decree(decree);
+    if (i >= count && decree > 0) return Damaged(key, "is of other partitions");
+    if (i < count) table->partitions[i].committed.decree = Decree(decree);
   }
   return absl::OkStatus();
 }
@@ -435,13 +442,17 @@ absl::StatusOr<ClusterState> ClusterState::Load(const std::map<std::string, std:
     }
   }
   for (auto& [app_id, table] : state.tables) {
+    std::vector<bool> stored;
+    for (int32_t i = 0; i < table.info.partition_count; ++i)
+      stored.push_back(partitions.contains({app_id, i}));
+    ASSIGN_OR_RETURN(table.split, LoadSplit(entries, table.info, stored));
     for (int32_t i = 0; i < table.info.partition_count; ++i) {
-      auto found = partitions.find({app_id, i});
-      if (found == partitions.end()) {
+      const bool may_be_missing = table.split && i >= table.split->from;
+      if (!stored[i] && !may_be_missing)
         return Damaged(absl::StrCat(kAppsPrefix, app_id, "/", i), "missing");
-      }
       Partition partition;
-      partition.config = std::move(found->second);
+      partition.config =
+          stored[i] ? std::move(partitions[{app_id, i}]) : UnregisteredChild(table.info, i);
       // When they left is not stored (nullopt), only in which order.
       for (Endpoint node : partition.config.last_drops) {
         partition.dropped.push_back({.node = node});

@@ -2,8 +2,8 @@
 // reported (memory only). Pure: no clock, no I/O; iteration order is the keys' order.
 //
 // Shapes    Stored form: keys and JSON values of meta/STATE.md 1.1 and 1.2 ("/apps/2",
-//           "/apps/2/0"), "/arion/function_level", and "/arion/committed/2": decrees by partition,
-//           commas between. Unknown keys of the store and of its JSON are left alone; missing JSON
+//           "/apps/2/0"), "/arion/function_level", "/arion/split/2" (table_split.h), and
+//           "/arion/committed/2": decrees by partition, commas between. Unknown keys of the store and of its JSON are left alone; missing JSON
 //           keys keep their defaults.
 // Errors    Load: DataLoss names the key that can't be understood; nothing is guessed.
 // Threads   Strand-bound to its owner.
@@ -43,6 +43,8 @@ constexpr int32_t kTightPercent = 20;
 constexpr absl::Duration kOlderShownFor = absl::Hours(24);
 // A bit of PartitionConfiguration::partition_flags.
 constexpr int32_t kPartitionDropped = 1;
+// Of a child that is not registered (meta_state/table_split.h), as Pegasus numbers it.
+constexpr Ballot kBallotOfUnregistered{-1};
 
 // One step for one partition that was proposed to a server, or is planned, and has not happened
 // yet. The guardian makes it (meta_judgement/partition_guardian.h) or an administrator plans it. It
@@ -147,6 +149,21 @@ struct Partition : PartitionSeen {
   bool IsSince(const Node& node) const;
 
   bool IsDropped() const { return (config.partition_flags & kPartitionDropped) != 0; }
+
+  // A child that is not registered yet: it has no members, and nothing is done for it.
+  bool IsUnregistered() const { return config.ballot == kBallotOfUnregistered; }
+};
+
+// A split that is under way (meta_state/table_split.h).
+struct TableSplit {
+  // The partition count before. Table::partitions has twice as many.
+  int32_t from = 0;
+  // Parents whose split waits for a person. None of which the child is registered.
+  std::set<int32_t> paused;
+  // Memory only: how fast it goes. How many children were registered since, and when the last was.
+  Instant measured_since;
+  int32_t registered_since = 0;
+  Instant last_registered;
 };
 
 // One table, with all its partitions, from its creation for ever: dropped ones stay, so that their
@@ -155,6 +172,8 @@ struct Table {
   AppInfo info;
   // By index.
   std::vector<Partition> partitions;
+  // nullopt: each of them is there.
+  std::optional<TableSplit> split;
 
   // What primaries reported as committed lies beyond what is stored of it.
   bool is_committed_unstored = false;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "meta_state/table_split.h"
+
 namespace arion {
 namespace {
 
@@ -67,6 +69,7 @@ std::optional<Members> ExpectedMembers(const PartitionConfiguration& now, Config
       Erase(members.secondaries, node);
       break;
     case ConfigType::kPrimaryForceUpdateBallot:
+    case ConfigType::kRegisterChild:
       if (now.primary != node) return std::nullopt;
       break;
     default:
@@ -98,21 +101,27 @@ UpdateJudgement JudgeUpdate(const ClusterState& state, FunctionLevel level,
   const PartitionConfiguration& wanted = request.config;
   const Table* table = state.FindTable(wanted.pid.app_id);
   const Partition* partition = state.FindPartition(wanted.pid);
-  if (partition == nullptr) return {UpdateVerdict::kUnknown, {}, "unknown partition"};
-  if (state.FindNode(request.node) == nullptr) return {UpdateVerdict::kUnknown, {}, "unknown node"};
+  const auto judged = [](UpdateVerdict verdict, const char* reason) {
+    return UpdateJudgement{.verdict = verdict, .reason = reason};
+  };
+  // Of an unregistered child no server knows anything that could be changed.
+  if (partition == nullptr || partition->IsUnregistered())
+    return judged(UpdateVerdict::kUnknown, "unknown partition");
+  if (state.FindNode(request.node) == nullptr)
+    return judged(UpdateVerdict::kUnknown, "unknown node");
 
   const PartitionConfiguration& now = partition->config;
   // Before the level: the change is stored already, only its answer was lost.
-  if (IsRepeat(now, wanted)) return {UpdateVerdict::kRepeat, {}, "repeated"};
-  if (!MayApply(level, request.type)) return {UpdateVerdict::kFreezed, {}, "freezed"};
-  if (wanted.ballot != now.ballot + 1) return {UpdateVerdict::kOutdated, {}, "ballot"};
-  if (partition->pending || table->partitions_change) {
-    return {UpdateVerdict::kPending, {}, "another change is being stored"};
-  }
+  // Not a registration that came too late: another request of the same primary took its ballot.
+  const bool lacks_child = request.type == ConfigType::kRegisterChild &&
+                           SplitStatusOf(*table, wanted.pid.index) != SplitStatus::kNotSplit;
+  if (IsRepeat(now, wanted) && !lacks_child) return judged(UpdateVerdict::kRepeat, "repeated");
+  if (!MayApply(level, request.type)) return judged(UpdateVerdict::kFreezed, "freezed");
+  if (wanted.ballot != now.ballot + 1) return judged(UpdateVerdict::kOutdated, "ballot");
+  if (partition->pending || table->partitions_change)
+    return judged(UpdateVerdict::kPending, "another change is being stored");
   // All that follows is against this change as such. The sender then adopts what is stored.
-  auto refuse = [](const char* reason) {
-    return UpdateJudgement{UpdateVerdict::kOutdated, {}, reason};
-  };
+  const auto refuse = [&](const char* reason) { return judged(UpdateVerdict::kOutdated, reason); };
   if (partition->IsDropped()) return refuse("partition is dropped");
   // A server with a larger ballot would ignore what this change leads to (stale_configuration.h).
   if (partition->IsBehind()) return refuse("a server knows a larger ballot");
@@ -142,12 +151,16 @@ UpdateJudgement JudgeUpdate(const ClusterState& state, FunctionLevel level,
     // it has committed again what it acknowledged (only one that is upgraded waits for that), and,
     // told that it is the primary still, go on under the ballot that it had.
     if (state.FindNode(request.node)->is_older)
-      return {UpdateVerdict::kGivesWay, {}, "an older version's primary began anew"};
+      return judged(UpdateVerdict::kGivesWay, "an older version's primary began anew");
     if (partition->suspects.contains(request.node))
       return refuse("a primary never resumes in place after an unclean stop");
   }
 
-  UpdateJudgement judgement{UpdateVerdict::kApply, now, ""};
+  if (request.type == ConfigType::kRegisterChild) {
+    if (const char* why_not = WhyNotRegistered(state, *table, request)) return refuse(why_not);
+  }
+
+  UpdateJudgement judgement{.verdict = UpdateVerdict::kApply, .next = now};
   PartitionConfiguration& next = judgement.next;
   next.ballot = wanted.ballot;
   next.primary = wanted.primary;
@@ -160,6 +173,8 @@ UpdateJudgement JudgeUpdate(const ClusterState& state, FunctionLevel level,
           : std::max(now.last_committed_decree, wanted.last_committed_decree);
   if (AddsMember(request.type)) Erase(next.last_drops, request.node);
   if (now.IsMember(request.node) && !next.IsMember(request.node)) AppendDrop(next, request.node);
+  if (request.type == ConfigType::kRegisterChild)
+    judgement.child = ChildOf(*table->split, next, *request.child_decree);
   return judgement;
 }
 

@@ -38,6 +38,8 @@ struct UpdateJudgement {
   UpdateVerdict verdict = UpdateVerdict::kUnknown;
   // Of kApply.
   PartitionConfiguration next;
+  // The same, of kRegisterChild: stored with it.
+  std::optional<PartitionConfiguration> child;
   // For the log.
   const char* reason = "";
 };

@@ -215,7 +215,9 @@ void NoteCopies(ClusterState& state, Node& node, const ConfigSyncRequest& sync) 
   const std::map<int32_t, int32_t> formerly_unknown = std::exchange(node.unknown_tables, {});
   if (!sync.stored_replicas) return;
   for (const ReplicaInfo& report : *sync.stored_replicas) {
-    if (state.FindPartition(report.pid) != nullptr) node.replicas[report.pid] = report;
+    const Partition* partition = state.FindPartition(report.pid);
+    // Of an unregistered child nothing is known that counts, whatever an attempt left.
+    if (partition != nullptr && !partition->IsUnregistered()) node.replicas[report.pid] = report;
     if (state.FindTable(report.pid.app_id) != nullptr) continue;
     NoteUnknownTable(state, report.pid.app_id);
     ++node.unknown_tables[report.pid.app_id];
@@ -225,6 +227,19 @@ void NoteCopies(ClusterState& state, Node& node, const ConfigSyncRequest& sync) 
     LOG_FIRST_N(WARNING, kUnknownTablesLogged)
         << "meta: " << sync.node << " holds " << copies << " copies of table " << app_id
         << ", which is not stored: status says what to do";
+  }
+}
+
+// Nobody takes part in a partition before it is stored: where a server does in one that is to be
+// split off yet, it was split off already.
+void NoteChildren(ClusterState& state, const ConfigSyncRequest& sync, Instant now) {
+  if (!sync.stored_replicas) return;
+  for (const ReplicaInfo& report : *sync.stored_replicas) {
+    const Partition* partition = state.FindPartition(report.pid);
+    const bool takes_part =
+        report.status == PartitionStatus::kPrimary || report.status == PartitionStatus::kSecondary;
+    if (partition != nullptr && partition->IsUnregistered() && takes_part)
+      NoteWentBack(state, *state.FindTable(report.pid.app_id), sync.node, report, now);
   }
 }
 
@@ -331,6 +346,7 @@ void NoteReports(ClusterState& state, const ConfigSyncRequest& sync, int64_t las
   NoteServer(node, sync, state.tight_percent, now);
   const std::map<PartitionId, ReplicaInfo> former = std::exchange(node.replicas, {});
   NoteCopies(state, node, sync);
+  NoteChildren(state, sync, now);
   const Reported reported{.sync = sync,
                           .former = former,
                           .last_number = last_number,
@@ -339,6 +355,7 @@ void NoteReports(ClusterState& state, const ConfigSyncRequest& sync, int64_t las
   // Through the stored partitions, not the report: a replica that is missing says something, too.
   for (auto& [app_id, table] : state.tables) {
     for (Partition& partition : table.partitions) {
+      if (partition.IsUnregistered()) continue;
       const auto found = node.replicas.find(partition.config.pid);
       if (found == node.replicas.end())
         NoteNoCopy(partition, reported);

@@ -125,6 +125,7 @@ DropJudgement JudgeDrop(const ClusterState& state, const TableLimits& limits,
   if (table == nullptr) {
     return {request.options.success_if_not_exist ? ErrorCode::kOk : ErrorCode::kAppNotExist};
   }
+  if (table->split) return {ErrorCode::kSplitting};
   int64_t reserve = request.options.reserve_seconds.value_or(0);
   // A hundred years. What a request says beyond that would overflow the sum.
   constexpr int64_t kReserveSecondsMax = int64_t{100} * 365 * 86400;
@@ -211,6 +212,8 @@ TableJudgement JudgeReplicaCount(const ClusterState& state, FunctionLevel level,
     return {ErrorCode::kInvalidState,
             absl::StrCat("it is ", Text(AppStatusName(table->info.status)))};
   }
+  // A child is made by as many members as its parent has.
+  if (table->split) return {ErrorCode::kBusy, "it is being split"};
   if (level <= FunctionLevel::kFreezed) return {ErrorCode::kStateFreezed, "the cluster is freezed"};
   const int32_t count = request.max_replica_count;
   const auto alive = static_cast<int64_t>(state.AliveCount());
