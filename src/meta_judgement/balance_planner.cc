@@ -191,6 +191,7 @@ std::vector<BalanceMove> PlanBalance(const ClusterState& state, size_t moves_max
     if (table.info.status == AppStatus::kDropped) continue;
     if (table.info.status != AppStatus::kAvailable || table.partitions_change) return {};
     for (const Partition& partition : table.partitions) {
+      if (partition.IsUnregistered()) continue;
       if (!IsQuietAndWhole(state, table, partition)) return {};
       for (const auto& [node, until] : partition.passed_over) takers.erase(node);
     }
@@ -207,7 +208,8 @@ std::vector<BalanceMove> PlanBalance(const ClusterState& state, size_t moves_max
   std::vector<TableBalance> tables;
   bool primaries_move = false;
   for (const auto& [app_id, table] : state.tables) {
-    if (table.info.status != AppStatus::kAvailable) continue;
+    // A move changes the ballot, and with it ends an attempt to make a child.
+    if (table.info.status != AppStatus::kAvailable || table.split) continue;
     tables.emplace_back(table, nodes, takers);
     primaries_move |= tables.back().BalancePrimaries(&moves, moves_max);
   }

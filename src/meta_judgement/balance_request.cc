@@ -38,7 +38,8 @@ BalanceJudgement JudgeBalanceRequest(const ClusterState& state, const GuardianOp
   const Table* table = state.FindTable(request.pid.app_id);
   if (table == nullptr) return {ErrorCode::kAppNotExist, "there is no such table"};
   const Partition* partition = state.FindPartition(request.pid);
-  if (partition == nullptr) return refuse("there is no such partition");
+  if (partition == nullptr || partition->IsUnregistered())
+    return refuse("there is no such partition");
   if (table->info.status != AppStatus::kAvailable) return refuse("the table is not available");
   if (request.actions.empty() || request.actions.size() > kActionsMax) {
     return refuse("it has no steps, or too many");

@@ -20,7 +20,8 @@ std::optional<ClusterWarning> OlderEverywhere(const ClusterState& state) {
   std::vector<PartitionId> partitions;
   for (const auto& [app_id, table] : state.tables) {
     for (const Partition& partition : table.partitions)
-      if (IsOlderEverywhere(state, partition)) partitions.push_back(partition.config.pid);
+      if (!partition.IsUnregistered() && IsOlderEverywhere(state, partition))
+        partitions.push_back(partition.config.pid);
   }
   if (partitions.empty()) return std::nullopt;
   return ClusterWarning{

@@ -47,9 +47,7 @@ class Look {
     for (const auto& [app_id, table] : state_.tables) {
       if (table.info.status != AppStatus::kAvailable || table.partitions_change) continue;
       for (const Partition& partition : table.partitions) {
-        if (partition.pending || partition.IsDropped() || partition.config.ballot < Ballot(0)) {
-          continue;
-        }
+        if (partition.pending || partition.IsDropped() || partition.IsUnregistered()) continue;
         GuardianPlan::Step step = Judge(partition);
         step.pid = partition.config.pid;
         bool adds = step.intent && step.intent->type == ConfigType::kAddSecondary;

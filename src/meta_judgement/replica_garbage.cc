@@ -61,7 +61,7 @@ std::vector<PartitionId> UnneededOf(const ClusterState& state, FunctionLevel lev
   for (const PartitionId pid : missing) {
     const Table* table = state.FindTable(pid.app_id);
     const Partition* partition = state.FindPartition(pid);
-    if (partition == nullptr) continue;
+    if (partition == nullptr || partition->IsUnregistered()) continue;
     if (IsExpired(table->info, unix_seconds) ||
         (IsStable(*table) && !partition->IsBehind() && IsWholeWithout(state, *partition, node)))
       unneeded.push_back(pid);

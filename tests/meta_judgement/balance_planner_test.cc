@@ -84,6 +84,22 @@ TEST_F(BalancePlannerTest, PrimariesMoveToSecondariesFirst) {
   EXPECT_TRUE(PlanBalance(state_, 2).empty());
 }
 
+TEST_F(BalancePlannerTest, ATableThatIsBeingSplitIsLeftAlone) {
+  for (int i = 0; i < 6; ++i) Add(kA, {kB, kC});
+  for (int i = 0; i < 6; ++i) Add(kB, {kA, kC}, 2);
+  Table& table = state_.tables[1];
+  for (int32_t i = 6; i < 12; ++i)
+    table.partitions.emplace_back().config = {.pid = {1, i}, .ballot = kBallotOfUnregistered};
+  table.info.partition_count = 12;
+  table.split = TableSplit{.from = 6};
+  const auto plan = PlanBalance(state_, 100);
+  EXPECT_FALSE(plan.empty());
+  for (const BalanceMove& move : plan) EXPECT_EQ(move.pid.app_id, 2);
+  // What is there of it still has to be whole.
+  table.partitions[0].config.primary = {};
+  EXPECT_TRUE(PlanBalance(state_, 100).empty());
+}
+
 TEST_F(BalancePlannerTest, AChainOfMovesGoesOverServersInBetween) {
   // A can give only to B, and only B can give to C.
   for (int i = 0; i < 3; ++i) Add(kA, {kB});

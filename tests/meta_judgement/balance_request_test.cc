@@ -101,5 +101,10 @@ TEST_F(BalanceRequestTest, TheFirstStepMustApplyUnlessAChangeIsBeingStored) {
   EXPECT_EQ(Judge(steps).error, ErrorCode::kOk) << "judged when the change is stored";
 }
 
+TEST_F(BalanceRequestTest, NothingIsPlannedForAChildThatIsNotRegistered) {
+  partition().config = {.pid = kPid, .ballot = kBallotOfUnregistered, .max_replica_count = 3};
+  ExpectRefused({Step(ConfigType::kAssignPrimary, kA, kA)}, "there is no such partition");
+}
+
 }  // namespace
 }  // namespace arion

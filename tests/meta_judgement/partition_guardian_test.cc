@@ -1326,5 +1326,27 @@ TEST_F(PartitionGuardianTest, TheOnlyOneThatMayBePrimaryIsAskedOn) {
   Expect(ConfigType::kUpgradeToPrimary, kB, kB);
 }
 
+TEST_F(PartitionGuardianTest, AChildThatIsNotRegisteredIsLeftAlone) {
+  Members(kA, {kB, kC});
+  Table& table = state_.tables[1];
+  table.info.partition_count = 2;
+  table.split = TableSplit{.from = 1};
+  table.partitions.emplace_back().config = {
+      .pid = {1, 1}, .ballot = kBallotOfUnregistered, .max_replica_count = 3};
+  const auto plan = [&] { return PlanPartitions(state_, FunctionLevel::kLively, {}, now_); };
+  for (const GuardianPlan::Step& step : plan().steps) EXPECT_EQ(step.pid, kPid);
+  // Registered, it is cured like any other.
+  table.partitions[1].config = table.partitions[0].config;
+  table.partitions[1].config.pid = {1, 1};
+  table.partitions[1].serving = {kA, kB, kC};
+  Dead(kA);
+  const GuardianPlan next = plan();
+  ASSERT_EQ(next.steps.size(), 2u);
+  for (const GuardianPlan::Step& step : next.steps) {
+    ASSERT_TRUE(step.write);
+    EXPECT_FALSE(step.write->primary.IsValid());
+  }
+}
+
 }  // namespace
 }  // namespace arion
