@@ -270,10 +270,29 @@ ClusterHealth HealthWithoutWarnings(const ClusterOverview& overview) {
   return health;
 }
 
+void AddSplits(const ClusterOverview& overview, ClusterHealth* health) {
+  std::vector<std::string> parts;
+  for (const TableOverview& table : overview.tables) {
+    if (!table.split) continue;
+    const SplitOverview& split = *table.split;
+    std::string part =
+        absl::StrCat("table ", table.name, " is being split from ", split.from, " to ", split.to,
+                     " partitions, ", split.registered, " of ", split.from, " done");
+    if (split.paused > 0) absl::StrAppend(&part, ", ", split.paused, " paused");
+    if (split.seconds_left)
+      absl::StrAppend(&part, ", about ", absl::FormatDuration(absl::Seconds(*split.seconds_left)),
+                      " left");
+    parts.push_back(std::move(part));
+  }
+  if (parts.empty()) return;
+  absl::StrAppend(&health->doing, health->doing.empty() ? "" : " ", Sentence(std::move(parts)));
+}
+
 }  // namespace
 
 ClusterHealth HealthOf(const ClusterOverview& overview) {
   ClusterHealth health = HealthWithoutWarnings(overview);
+  AddSplits(overview, &health);
   AddWarnings(overview, &health);
   return health;
 }

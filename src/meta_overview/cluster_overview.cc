@@ -8,7 +8,9 @@
 #include "messages/verification_messages.h"
 #include "messages/write_members.h"
 #include "meta_judgement/older_everywhere.h"
+#include "meta_overview/split_progress.h"
 #include "meta_state/state_went_back.h"
+#include "meta_state/table_split.h"
 #include "meta_state/unknown_tables.h"
 
 namespace arion {
@@ -98,6 +100,7 @@ ClusterOverview OverviewOf(const ClusterState& state, FunctionLevel level,
                       .replica_count = table.info.max_replica_count};
     for (size_t i = 0; i < table.partitions.size(); ++i) {
       const Partition& partition = table.partitions[i];
+      if (partition.IsUnregistered()) continue;
       const PartitionId pid{app_id, static_cast<int32_t>(i)};
       const PartitionHealth health =
           HealthOf(LivingPartOf(state, partition.config), write_members_min);
@@ -107,6 +110,12 @@ ClusterOverview OverviewOf(const ClusterState& state, FunctionLevel level,
       if (partition.intent)
         overview.work.push_back({pid, partition.intent->type, partition.intent->node});
     }
+    if (table.split)
+      row.split = SplitOverview{.from = table.split->from,
+                                .to = table.info.partition_count,
+                                .registered = RegisteredChildren(table),
+                                .paused = static_cast<int32_t>(table.split->paused.size()),
+                                .progress = SplitProgressOf(state, table)};
     for (const auto& [endpoint, share] : row.servers) AddTo(share, &shares[endpoint]);
     overview.tables.push_back(std::move(row));
   }

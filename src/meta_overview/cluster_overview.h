@@ -52,12 +52,25 @@ struct ServerShare {
   bool operator==(const ServerShare&) const = default;
 };
 
+// A split of a table that is under way.
+struct SplitOverview {
+  // Partitions before, and after.
+  int32_t from = 0, to = 0;
+  // Children that are there already.
+  int32_t registered = 0;
+  int32_t paused = 0;
+  // By index of the parents whose children are not: what is being done, or waited for.
+  std::map<int32_t, std::string> progress;
+  // MetaServer::Overview's; nullopt: not known.
+  std::optional<int64_t> seconds_left;
+};
+
 // One table that serves (not one that is dropped, or under way).
 struct TableOverview {
   int32_t app_id = 0;
   std::string name;
   int32_t replica_count = 0;
-  // By PartitionHealth.
+  // By PartitionHealth. Children that a split has not made yet are none.
   std::array<int32_t, kPartitionHealths> partitions{};
   // Of these, those whose copies differ, and no majority says which is right.
   int32_t undecided = 0;
@@ -68,6 +81,7 @@ struct TableOverview {
   std::set<Durability> durability;
   // Servers of an older version that are members of some of it.
   std::set<Endpoint> older_servers;
+  std::optional<SplitOverview> split;
 };
 
 // One server, alive or dead; numbers are of what it reported last.

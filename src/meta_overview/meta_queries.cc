@@ -194,7 +194,10 @@ QueryManualCompactResponse AnswerManualCompact(const ClusterState& state, const 
   if (begun == 0)
     return {ErrorCode::kInvalidState, "no compaction was asked for, or its time has not come"};
   // Of all copies there should be: a member that is away keeps it below 100.
-  const int64_t all = int64_t{table->info.partition_count} * table->info.max_replica_count;
+  const auto partitions =
+      std::count_if(table->partitions.begin(), table->partitions.end(),
+                    [](const Partition& partition) { return !partition.IsUnregistered(); });
+  const int64_t all = partitions * table->info.max_replica_count;
   return {ErrorCode::kOk, "",
           static_cast<int32_t>(std::min<int64_t>(100, 100 * finished / std::max<int64_t>(1, all)))};
 }

@@ -56,6 +56,29 @@ void WriteShare(JsonWriter& json, Endpoint server, const ServerShare& share) {
   WriteField(json, "learning", share.learning);
 }
 
+void WriteSplit(JsonWriter& json, const SplitOverview& split) {
+  json.StartObject();
+  WriteField(json, "from", split.from);
+  WriteField(json, "to", split.to);
+  WriteField(json, "registered", split.registered);
+  WriteField(json, "paused", split.paused);
+  json.Key("seconds_left");
+  split.seconds_left ? json.Int64(*split.seconds_left) : json.Null();
+  // The first of them; how many there are is from - registered.
+  json.Key("parents");
+  json.StartArray();
+  size_t written = 0;
+  for (const auto& [index, text] : split.progress) {
+    if (++written > kWorkMax) break;
+    json.StartObject();
+    WriteField(json, "partition", index);
+    WriteField(json, "progress", text);
+    json.EndObject();
+  }
+  json.EndArray();
+  json.EndObject();
+}
+
 void WriteTable(JsonWriter& json, const TableOverview& table) {
   json.StartObject();
   WriteField(json, "id", table.app_id);
@@ -79,6 +102,12 @@ void WriteTable(JsonWriter& json, const TableOverview& table) {
   json.StartArray();
   for (Endpoint server : table.older_servers) WriteText(json, server.ToString());
   json.EndArray();
+  json.Key("split");
+  // null: it is not being split.
+  if (table.split)
+    WriteSplit(json, *table.split);
+  else
+    json.Null();
   json.Key("shares");
   json.StartArray();
   for (const auto& [server, share] : table.servers) {

@@ -40,6 +40,22 @@ TEST(ClusterHealthTest, SaysThatThereIsNothingYet) {
   EXPECT_EQ(HealthOf(empty).grade, Grade::kHealthy);
 }
 
+TEST(ClusterHealthTest, ATableThatIsBeingSplitIsHealthyAndIsNamed) {
+  ClusterOverview overview = Healthy();
+  overview.tables[0].split = SplitOverview{.from = 6, .to = 12, .registered = 2, .paused = 1};
+  ClusterHealth health = HealthOf(overview);
+  EXPECT_EQ(health.grade, Grade::kHealthy);
+  EXPECT_EQ(health.doing, "Table t is being split from 6 to 12 partitions, 2 of 6 done, 1 paused.");
+  overview.tables[0].split->paused = 0;
+  overview.tables[0].split->seconds_left = 90;
+  overview.tables[0].partitions = {0, 0, 0, 1, 7};
+  Kill(&overview, 1);
+  health = HealthOf(overview);
+  EXPECT_EQ(health.doing,
+            "Silent servers get time to come back before copies are made elsewhere. Table t is "
+            "being split from 6 to 12 partitions, 2 of 6 done, about 1m30s left.");
+}
+
 TEST(ClusterHealthTest, NamesSilentServersAndWhatIsWaitedFor) {
   ClusterOverview overview = Healthy();
   Kill(&overview, 1);

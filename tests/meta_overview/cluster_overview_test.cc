@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "messages/verification_messages.h"
+#include "meta_overview/split_progress.h"
 
 namespace arion {
 namespace {
@@ -48,6 +49,37 @@ TEST(ClusterOverviewTest, CountsServersAndTheTablesThatServe) {
   ASSERT_EQ(overview.tables.size(), 1u);
   EXPECT_EQ(overview.tables[0].name, "t");
   EXPECT_EQ(overview.tables[0].partitions, (std::array<int32_t, 5>{1, 0, 0, 1, 0}));
+}
+
+TEST(ClusterOverviewTest, ChildrenThatASplitHasNotMadeYetAreNoPartitions) {
+  ClusterState state;
+  state.nodes[kA].alive = true;
+  Table& table = state.tables[1];
+  table.info = {.status = AppStatus::kAvailable, .app_id = 1, .partition_count = 4};
+  table.partitions.resize(4);
+  for (int32_t i : {0, 1, 2})
+    table.partitions[static_cast<size_t>(i)].config = {
+        .pid = {1, i}, .max_replica_count = 1, .primary = kA};
+  table.partitions[3].config = {.pid = {1, 3}, .ballot = kBallotOfUnregistered};
+  table.split = TableSplit{.from = 2};
+  state.nodes[kA].replicas[{1, 1}].split_progress = "waits for a disk";
+  ClusterOverview overview = OverviewOf(state, FunctionLevel::kSteady, 1);
+  EXPECT_EQ(overview.tables[0].partitions, (std::array<int32_t, 5>{0, 0, 0, 0, 3}));
+  ASSERT_TRUE(overview.tables[0].split);
+  const SplitOverview& split = *overview.tables[0].split;
+  EXPECT_EQ(split.from, 2);
+  EXPECT_EQ(split.to, 4);
+  EXPECT_EQ(split.registered, 1);
+  EXPECT_EQ(split.progress, (std::map<int32_t, std::string>{{1, "waits for a disk"}}));
+  EXPECT_FALSE(split.seconds_left);
+  state.nodes[kA].replicas.clear();
+  EXPECT_EQ(SplitProgressOf(state, table).at(1), "0.0.0.1:34801 has not said yet");
+  state.nodes[kA].alive = false;
+  EXPECT_EQ(SplitProgressOf(state, table).at(1), "waits for a primary");
+  table.split->registered_since = 1;
+  table.split->last_registered = table.split->measured_since + absl::Seconds(3);
+  AddSplitTimes(state, table.split->last_registered, &overview);
+  EXPECT_EQ(overview.tables[0].split->seconds_left, 4);
 }
 
 TEST(ClusterOverviewTest, AnOlderVersionsMemberLeavesItsTableNoMoreThanItsPageCache) {

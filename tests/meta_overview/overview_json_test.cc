@@ -48,11 +48,29 @@ TEST(OverviewJsonTest, SaysWhatTheOverviewKnows) {
   EXPECT_EQ(table["undecided"], 2);
   EXPECT_EQ(table["durability"], nlohmann::json({"os", "fsync"}));
   EXPECT_EQ(table["older_servers"], nlohmann::json::array({"127.0.0.1:34801"}));
+  EXPECT_TRUE(table["split"].is_null());
   EXPECT_EQ(json["servers"][0]["older"], true);
   EXPECT_EQ(table["shares"][0]["learning"], 4);
   EXPECT_EQ(
       json["work"][0],
       (nlohmann::json{{"partition", "7.2"}, {"step", "make copy"}, {"server", "127.0.0.1:34801"}}));
+}
+
+TEST(OverviewJsonTest, ShowsHowFarASplitIs) {
+  ClusterOverview overview;
+  overview.tables = {
+      {.app_id = 1,
+       .split = SplitOverview{
+           .from = 300, .to = 600, .registered = 1, .paused = 1, .progress = {{7, "paused"}}}}};
+  const auto split = [&] {
+    return nlohmann::json::parse(OverviewJson(overview, 0))["tables"][0]["split"];
+  };
+  EXPECT_EQ(split(), nlohmann::json::parse(R"({"from":300,"to":600,"registered":1,"paused":1,
+      "seconds_left":null,"parents":[{"partition":7,"progress":"paused"}]})"));
+  overview.tables[0].split->seconds_left = 40;
+  for (int32_t i = 0; i < 299; ++i) overview.tables[0].split->progress[i] = "x";
+  EXPECT_EQ(split()["seconds_left"], 40);
+  EXPECT_EQ(split()["parents"].size(), 200u);
 }
 
 TEST(OverviewJsonTest, ListsSoManyStepsAndCountsAll) {
