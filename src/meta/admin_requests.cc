@@ -200,9 +200,6 @@ struct DisabledCode {
 };
 // Their clients show this text instead of an error code; where it goes differs by response.
 constexpr DisabledCode kDisabled[] = {
-    {"RPC_CM_START_PARTITION_SPLIT", 2, "partition split"},
-    {"RPC_CM_QUERY_PARTITION_SPLIT", 4, "partition split"},
-    {"RPC_CM_CONTROL_PARTITION_SPLIT", 2, "partition split"},
     {"RPC_CM_ADD_DUPLICATION", 4, "duplication"},
     {"RPC_CM_MODIFY_DUPLICATION", 0, "duplication"},
     {"RPC_CM_QUERY_DUPLICATION", 0, "duplication"},

@@ -99,6 +99,16 @@ class ClusterRecovery {
         app.is_stateful == known.is_stateful &&
         (version != known_version ||
          (app.app_name == known.app_name && app.max_replica_count == known.max_replica_count));
+    if (app.app_type == known.app_type && (app.partition_count == 2 * known.partition_count ||
+                                           known.partition_count == 2 * app.partition_count))
+      return Refuse(
+          ErrorCode::kInconsistentState,
+          absl::StrCat("table ", app.app_id, " '", app.app_name, "' has ", known.partition_count,
+                       " partitions for ", told_by_[app.app_id].ToString(), " and ",
+                       app.partition_count, " for ", node.ToString(),
+                       ": it was being split, and which of them were split off is known "
+                       "to the meta server alone; put a copy of meta_data_dir back that "
+                       "was saved since the split began"));
     if (!agrees)
       return Refuse(ErrorCode::kInconsistentState,
                     absl::StrCat("table ", app.app_id, " is ", Describe(known), " for ",
@@ -212,6 +222,16 @@ class ClusterRecovery {
     }
   }
 
+  // Of a partition that nobody has. One that is made anew takes its keys from where they are.
+  static std::string WhereItsKeysMayBe(const AppInfo& info, int32_t index) {
+    const int32_t half = info.partition_count / 2;
+    const bool was_split =
+        info.init_partition_count > 0 && info.init_partition_count < info.partition_count;
+    if (!was_split || index < half) return "";
+    return absl::StrCat(" (if it was not split off yet, ", info.app_id, ".", index - half,
+                        " holds its keys, and loses them where it is made anew)");
+  }
+
   PartitionConfiguration Configure(const AppInfo& info, int32_t index) {
     const PartitionId pid{info.app_id, index};
     PartitionConfiguration config{.pid = pid, .max_replica_count = info.max_replica_count};
@@ -222,7 +242,8 @@ class ClusterRecovery {
     if (found.empty()) {
       if (info.status != AppStatus::kDropped)
         RefuseUnlessSkipped(options_.partitions, ErrorCode::kIncompleteData,
-                            absl::StrCat("nobody has ", pid.ToString(), " of ", info.app_name));
+                            absl::StrCat("nobody has ", pid.ToString(), " of ", info.app_name,
+                                         WhereItsKeysMayBe(info, index)));
       return config;
     }
     LeaveTo(found, &config);

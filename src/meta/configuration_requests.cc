@@ -16,6 +16,7 @@
 #include "meta_state/failure_detector.h"
 #include "meta_state/replica_reports.h"
 #include "meta_state/report_numbers.h"
+#include "meta_state/table_split.h"
 
 namespace arion {
 namespace {
@@ -39,8 +40,7 @@ void ConfigurationRequests::OnUpdate(InboundRequest& request) {
   UpdateJudgement judgement =
       JudgeUpdate(uses_.state, LevelOf(uses_.state, uses_.options), *update);
   Partition* partition = uses_.state.FindPartition(update->config.pid);
-  ConfigurationUpdateResponse response;
-  if (partition != nullptr) response.config = partition->config;
+  ConfigurationUpdateResponse response = AnswerFor(ErrorCode::kOk, update->config.pid);
   if (judgement.verdict == UpdateVerdict::kApply && AwaitsOtherCopies(*partition, update->type)) {
     // The sender asks again in a moment, under the same ballot.
     response.err = ErrorCode::kBusy;
@@ -51,7 +51,8 @@ void ConfigurationRequests::OnUpdate(InboundRequest& request) {
     if (proof == LearnerProof::Answer::kAsked)
       return held_.Hold(update->config.pid, std::move(request));
     if (proof == LearnerProof::Answer::kUnknown)
-      judgement = {UpdateVerdict::kOutdated, {}, "the learner may lack what its primary has"};
+      judgement = {.verdict = UpdateVerdict::kOutdated,
+                   .reason = "the learner may lack what its primary has"};
   }
   switch (judgement.verdict) {
     case UpdateVerdict::kApply:
@@ -62,7 +63,10 @@ void ConfigurationRequests::OnUpdate(InboundRequest& request) {
       }
       if (update->holds_less.value_or(false)) NoteHoldsLess(*partition, update->node);
       return Store(*partition, std::move(judgement.next),
-                   {.cause = update->type, .node = update->node, .request = std::move(request)});
+                   {.cause = update->type,
+                    .node = update->node,
+                    .request = std::move(request),
+                    .child = std::move(judgement.child)});
     case UpdateVerdict::kGivesWay:
       NoteGivesWay(*partition, update->node, Now() + uses_.options.grace);
       events_.plan();
@@ -87,6 +91,22 @@ void ConfigurationRequests::OnUpdate(InboundRequest& request) {
                           << " refused: " << judgement.reason;
   }
   uses_.codec.Answer(request, response);
+}
+
+// With the count that goes with that configuration (table_split/C1).
+ConfigurationUpdateResponse ConfigurationRequests::AnswerFor(ErrorCode error,
+                                                             PartitionId pid) const {
+  ConfigurationUpdateResponse answer{.err = error};
+  if (const Partition* partition = uses_.state.FindPartition(pid)) {
+    answer.config = partition->config;
+    answer.partition_count = InfoFor(*uses_.state.FindTable(pid.app_id), pid.index).partition_count;
+  }
+  return answer;
+}
+
+// nullptr: it registers none.
+Partition* ConfigurationRequests::ChildOf(const Asked& asked) {
+  return asked.child ? uses_.state.FindPartition(asked.child->pid) : nullptr;
 }
 
 void ConfigurationRequests::JudgeHeld(PartitionId pid) {
@@ -124,6 +144,12 @@ void ConfigurationRequests::Store(Partition& partition, PartitionConfiguration n
   // Which process asked: it may be another one by the time this is stored.
   if (asked.node.IsValid()) asked.incarnation = uses_.state.nodes[asked.node].incarnation;
   std::vector<MetaStore::Change> batch = {uses_.state.ChangeOf(next)};
+  if (Partition* child = ChildOf(asked)) {
+    child->pending = asked.child;
+    batch.push_back(uses_.state.ChangeOf(*asked.child));
+    if (IsLastChild(*uses_.state.FindTable(next.pid.app_id), asked.child->pid.index))
+      batch.push_back(ChangeOfSplit(next.pid.app_id, std::nullopt));
+  }
   if (asked.cause == ConfigType::kAssignPrimary && partition.committed.decree > Decree(0))
     batch.push_back(
         ClusterState::ChangeOfCommitted(*uses_.state.FindTable(next.pid.app_id), next.pid.index));
@@ -134,8 +160,7 @@ void ConfigurationRequests::Store(Partition& partition, PartitionConfiguration n
         if (!stored.ok()) return GiveUp(pid, std::move(asked));
         InstallStored(std::move(next), asked);
         if (!asked.request) return;
-        uses_.codec.Answer(*asked.request, ConfigurationUpdateResponse{
-                                               .config = uses_.state.FindPartition(pid)->config});
+        uses_.codec.Answer(*asked.request, AnswerFor(ErrorCode::kOk, pid));
       });
 }
 
@@ -149,12 +174,18 @@ void ConfigurationRequests::InstallStored(PartitionConfiguration next, const Ask
   partition.older_reports = uses_.numbers.last();
   uses_.changes.Add(1);
   LOG(INFO) << "meta: " << Describe(partition.config);
+  if (asked.child) {
+    Table& table = *uses_.state.FindTable(pid.app_id);
+    LOG(INFO) << "meta: split off " << Describe(*asked.child);
+    if (InstallChild(table, *asked.child, uses_.numbers.last(), Now())) events_.split(table);
+  }
   if (partition.intent) partition.intent->times_sent = 0;  // now with another ballot
   // While it was being stored the asker's process was replaced. What Install says of it (serving)
   // is not true of the new one.
   if (asked.node.IsValid() && uses_.state.nodes[asked.node].incarnation != asked.incarnation) {
-    NoteRestart(partition, asked.node,
-                uses_.detector.FormerServiceEnd(asked.node) + uses_.options.grace);
+    const Instant deadline = uses_.detector.FormerServiceEnd(asked.node) + uses_.options.grace;
+    NoteRestart(partition, asked.node, deadline);
+    if (Partition* child = ChildOf(asked)) NoteRestart(*child, asked.node, deadline);
   }
   Settle(pid);
 }
@@ -165,10 +196,9 @@ void ConfigurationRequests::GiveUp(PartitionId pid, Asked asked) {
   if (uses_.store.is_failed()) return;
   Partition& partition = *uses_.state.FindPartition(pid);
   partition.pending.reset();
+  if (Partition* child = ChildOf(asked)) child->pending.reset();
   if (asked.request)
-    uses_.codec.Answer(*asked.request,
-                       ConfigurationUpdateResponse{.err = ErrorCode::kFileOperationFailed,
-                                                   .config = partition.config});
+    uses_.codec.Answer(*asked.request, AnswerFor(ErrorCode::kFileOperationFailed, pid));
   uses_.store.RetryLater();
   Settle(pid);
 }

@@ -56,6 +56,8 @@ class ConfigurationRequests {
   struct Events {
     // One of its partitions is pending no more.
     std::function<void(int32_t app_id)> settled;
+    // The last child of a split was registered.
+    std::function<void(Table&)> split;
     // What the guardian sees has changed: it must look again.
     std::function<void()> plan;
   };
@@ -80,7 +82,11 @@ class ConfigurationRequests {
     // The node's incarnation when it asked.
     int64_t incarnation = 0;
     std::optional<InboundRequest> request;
+    // Of kRegisterChild: to be stored with it.
+    std::optional<PartitionConfiguration> child;
   };
+  ConfigurationUpdateResponse AnswerFor(ErrorCode error, PartitionId pid) const;
+  Partition* ChildOf(const Asked& asked);
   void OnUpdate(InboundRequest& request);
   bool AwaitsOtherCopies(const Partition& partition, ConfigType type) const;
   void Store(Partition& partition, PartitionConfiguration next, Asked asked);

@@ -13,8 +13,10 @@
 #include "meta_judgement/balance_planner.h"
 #include "meta_judgement/forget_server.h"
 #include "meta_judgement/partition_guardian.h"
+#include "meta_overview/split_progress.h"
 #include "meta_state/replica_reports.h"
 #include "meta_state/state_went_back.h"
+#include "meta_state/table_split.h"
 #include "meta_state/unix_seconds.h"
 
 namespace arion {
@@ -86,6 +88,7 @@ MetaServer::State::State(Environment& env, Transport& transport, MetaStore& stor
                        .clock = env.clock(),
                        .changes = stats_.configuration_changes},
                       {.settled = [this](int32_t app_id) { table_changes_.Continue(app_id); },
+                       .split = [this](Table& table) { table_news_.Begin(table); },
                        .plan = [this] { SchedulePlan(); }}),
       table_news_({.state = state_,
                    .transport = transport,
@@ -103,6 +106,12 @@ MetaServer::State::State(Environment& env, Transport& transport, MetaStore& stor
                .strand = strand_,
                .life = owner_life_,
                .plan = [this] { SchedulePlan(); }}),
+      splits_({.state = state_,
+               .store = store_,
+               .changes = table_changes_,
+               .options = options_,
+               .codec = codec_,
+               .clock = env.clock()}),
       recovery_(UsesOfRecovery(),
                 {.leases_end = [this] { return servers_.leases_end(); },
                  .begun = [this] { BeginRecovery(); },
@@ -120,6 +129,7 @@ MetaServer::State::State(Environment& env, Transport& transport, MetaStore& stor
   servers_.AddTo(handlers_);
   configurations_.AddTo(handlers_);
   tables_.AddTo(handlers_);
+  splits_.AddTo(handlers_);
   recovery_.AddTo(handlers_);
   admin_.AddTo(handlers_);
 }
@@ -242,6 +252,7 @@ void MetaServer::State::Overview(std::function<void(ClusterOverview)> done) {
     ClusterOverview overview =
         OverviewOf(self->state_, self->Level(), self->options_.mutation_2pc_min_replica_count);
     overview.store = self->store_.room();
+    AddSplitTimes(self->state_, self->Now(), &overview);
     if (auto foreign = self->older_servers_.Foreign())
       overview.warnings.push_back(*std::move(foreign));
     if (auto warning = StoreWarning(self->store_.room(), self->store_.failure()))
@@ -269,6 +280,7 @@ void MetaServer::State::Begin(ClusterState loaded) {
       // When the primary went is not stored. Counted from now, everybody gets a grace to report.
       if (!partition.config.primary.IsValid()) partition.headless_since = Now();
     }
+    if (table.split) table.split->measured_since = Now();
     if (table.info.version)
       table_news_.Begin(table);  // the change may have been the last thing stored
   }
@@ -405,7 +417,8 @@ Instant MetaServer::State::SendWhenDue(Partition& partition, Instant now) {
   if (!intent.first_sent) intent.first_sent = now;
   const PartitionConfiguration& config = partition.config;
   // The whole configuration goes along: the target may have missed earlier changes.
-  ConfigurationUpdateRequest proposal{.info = state_.FindTable(config.pid.app_id)->info,
+  const Table& table = *state_.FindTable(config.pid.app_id);
+  ConfigurationUpdateRequest proposal{.info = InfoFor(table, config.pid.index),
                                       .config = config,
                                       .type = intent.type,
                                       .node = intent.node};

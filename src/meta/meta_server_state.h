@@ -24,6 +24,7 @@
 #include "meta/request_codec.h"
 #include "meta/request_handlers.h"
 #include "meta/server_requests.h"
+#include "meta/split_requests.h"
 #include "meta/store_guard.h"
 #include "meta/table_changes.h"
 #include "meta/table_news.h"
@@ -104,6 +105,7 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   TableNews table_news_;
   TableChanges table_changes_;
   TableRequests tables_;
+  SplitRequests splits_;
   RecoveryRequests recovery_;
   AdminRequests admin_;
   ToldWriter told_;

@@ -14,6 +14,7 @@
 #include "meta_state/failure_detector.h"
 #include "meta_state/replica_reports.h"
 #include "meta_state/report_numbers.h"
+#include "meta_state/table_split.h"
 #include "meta_state/unix_seconds.h"
 
 namespace arion {
@@ -164,7 +165,7 @@ void ServerRequests::OnConfigSync(InboundRequest& request) {
   NoteReports(uses_.state, *sync, uses_.numbers.last(), uses_.options.grace, Now());
   uses_.state.awaited.erase(sync->node);
   AddPartitions(sync->node, response);
-  if (response.err == ErrorCode::kOk) AddGarbage(*sync, response);
+  if (response.err == ErrorCode::kOk) AddOthers(*sync, response);
   uses_.codec.Answer(request, response);
   events_.plan();
 }
@@ -180,18 +181,33 @@ void ServerRequests::AddPartitions(Endpoint server, ConfigSyncResponse& response
       const bool leaves_or_joins = partition.pending && partition.pending->IsMember(server);
       if (!config.IsMember(server) && !leaves_or_joins) continue;
       if (partition.pending) response.err = ErrorCode::kBusy;
-      response.partitions.push_back({.info = table.info, .config = config, .host_node = server});
+      const int32_t index = config.pid.index;
+      response.partitions.push_back(
+          {.info = InfoFor(table, index), .config = config, .host_node = server});
+      // One of 2.5.0 would act on it in its own way.
+      if (uses_.state.FindNode(server)->is_older) continue;
+      const SplitStatus status = SplitStatusOf(table, index);
+      if (status == SplitStatus::kNotSplit) continue;
+      // A freezed cluster registers no child: nobody should stop writes for that.
+      response.partitions.back().meta_split_status =
+          static_cast<int32_t>(Level() <= FunctionLevel::kFreezed ? SplitStatus::kPaused : status);
     }
   }
   // All or nothing: a part of the list would read as if the rest were not the server's.
   if (response.err != ErrorCode::kOk) response.partitions.clear();
 }
 
-void ServerRequests::AddGarbage(const ConfigSyncRequest& sync, ConfigSyncResponse& response) const {
+void ServerRequests::AddOthers(const ConfigSyncRequest& sync, ConfigSyncResponse& response) const {
   // 0 while clocks disagree. Then no dropped table is over.
   const int64_t for_good = UnixSecondsForGood(uses_.clock);
   auto garbage = GarbageOf(uses_.state, Level(), sync.node, for_good);
   if (!garbage.empty()) response.gc_replicas = std::move(garbage);
+  std::vector<PartitionId> awaited;
+  for (const ReplicaInfo& report : sync.stored_replicas.value_or(std::vector<ReplicaInfo>{})) {
+    const Table* table = uses_.state.FindTable(report.pid.app_id);
+    if (table != nullptr && IsAwaitedChild(*table, report.pid.index)) awaited.push_back(report.pid);
+  }
+  if (!awaited.empty()) response.awaited_children = std::move(awaited);
   if (sync.missing_replicas)
     response.unneeded_replicas =
         UnneededOf(uses_.state, Level(), sync.node, *sync.missing_replicas, for_good);

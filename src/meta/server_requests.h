@@ -2,8 +2,8 @@
 // alive by that.
 //
 // Shapes    meta/STATE.md 3 and 4. The judgement is FailureDetector's and that of
-//           replica_reports.h. An answer to a config sync has the sender's partitions, and its
-//           replicas that nobody needs.
+//           replica_reports.h. An answer to a config sync has the sender's partitions, its replicas
+//           that nobody needs, and its children that may yet be registered (table_split.h).
 // Threads   Strand-bound.
 // Lifetime  All that it uses outlives it.
 // Promises  meta_server/M3.
@@ -84,7 +84,8 @@ class ServerRequests {
   void EndIncarnation(Endpoint server);
   // The sender's partitions; ERR_BUSY, and none, while one of them is pending.
   void AddPartitions(Endpoint server, ConfigSyncResponse& response);
-  void AddGarbage(const ConfigSyncRequest& sync, ConfigSyncResponse& response) const;
+  // Replicas that nobody needs, and children that may yet be needed.
+  void AddOthers(const ConfigSyncRequest& sync, ConfigSyncResponse& response) const;
   FunctionLevel Level() const { return LevelOf(uses_.state, uses_.options); }
   Instant Now() const { return uses_.clock.Now(); }
 

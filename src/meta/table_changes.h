@@ -12,6 +12,8 @@
 //               of it, and before requests that waited for it are handled again.
 //           table_changes/T3  A name that is reserved is free again when it is released, by whoever
 //               reserved it.
+//           table_changes/T4  From the judgement of a change of a split until it is stored or given
+//               up no partition of that table changes.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -50,6 +52,12 @@ class TableChanges {
     AppInfo next;
     // nullopt: partitions stay as they are.
     std::optional<PartitionChange> of_partitions;
+    // The table's once it is stored; absent: it stays as it is. No partition changes meanwhile, as
+    // with `of_partitions`.
+    struct OfSplit {
+      std::optional<TableSplit> next;
+    };
+    std::optional<OfSplit> of_split;
     // What memory showed before, where it shows already that something is under way.
     std::optional<AppInfo> former;
     // kOk, or StoreGuard::ErrorOf.
@@ -70,6 +78,9 @@ class TableChanges {
 
   // True: a change of that table is under way, the request waits for its end or was answered.
   bool Defers(const Table* table, InboundRequest& request);
+  // The same; and true while a change of one of its partitions is on its way to the store. Then no
+  // other begins before the request was handled again.
+  bool DefersUntilStill(const Table* table, InboundRequest& request);
   // None of this table is under way.
   void Begin(Change change);
   // A partition of the table is pending no more.
@@ -85,6 +96,9 @@ class TableChanges {
     Change change;
     bool is_being_stored = false;
   };
+  bool Wait(InboundRequest& request);
+  void GoOnIfStill(int32_t app_id);
+  void JudgeHeld(const Table& table);
   void Finish(int32_t app_id, const absl::Status& stored);
   void InstallPartitions(Table& table, const PartitionChange& change);
 
@@ -94,7 +108,8 @@ class TableChanges {
   const Events events_;
   std::set<std::string> reserved_names_;
   std::map<int32_t, UnderWay> under_way_;
-  // For tables of under_way_.
+  // Tables that are to become still: of these, and of under_way_, are the requests that wait.
+  std::set<int32_t> awaited_still_;
   std::deque<InboundRequest> deferred_;
 };
 

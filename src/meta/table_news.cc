@@ -7,6 +7,7 @@
 #include "meta/owner_life.h"
 #include "meta/request_codec.h"
 #include "meta_state/cluster_state.h"
+#include "meta_state/table_split.h"
 
 namespace arion {
 
@@ -27,7 +28,7 @@ Instant TableNews::TellWhenDue(Table& table, Instant now) const {
   // The next round is due when these calls have timed out: at most one is under way to each server.
   table.tell_at = now + kTellAgain;
   const int32_t app_id = table.info.app_id;
-  const std::string body = uses_.codec.Encode(TableChangedRequest{table.info});
+  const std::string body = uses_.codec.Encode(TableChangedRequest{InfoForAll(table)});
   for (Endpoint node : table.untold) {
     uses_.transport.Call(node, {.name = kRpcTableChanged, .body = body, .timeout = kTellAgain},
                          uses_.strand,

@@ -2,7 +2,8 @@
 //
 // Shapes    Who has not heard is in Table::untold, and when they are told again in Table::tell_at.
 //           The dead hear of it by the config sync of their return, and so do servers of an older
-//           version, which don't know the message.
+//           version, which don't know the message. Of a table that is being split the news has the
+//           former count.
 // Threads   Strand-bound.
 // Lifetime  All that it uses outlives it.
 // Promises  table_news/N1  A server leaves Table::untold only when it has answered for the table's

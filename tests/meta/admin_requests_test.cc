@@ -62,10 +62,10 @@ TEST_F(AdminRequestsTest, AsksForNamesThatAreBeingStored) {
 }
 
 TEST_F(AdminRequestsTest, WhatArionDoesNotHaveIsAnsweredSo) {
-  InboundRequest split = RequestFor("split", "");
-  split.header.name = "RPC_CM_START_PARTITION_SPLIT";
-  EXPECT_TRUE(admin_.AnswersAsDisabled(split));
-  EXPECT_EQ(answers_.count("split"), 1u);
+  InboundRequest load = RequestFor("load", "");
+  load.header.name = "RPC_CM_START_BULK_LOAD";
+  EXPECT_TRUE(admin_.AnswersAsDisabled(load));
+  EXPECT_EQ(answers_.count("load"), 1u);
   InboundRequest unknown = RequestFor("RPC_CM_WHATEVER", "");
   EXPECT_FALSE(admin_.AnswersAsDisabled(unknown));
 }

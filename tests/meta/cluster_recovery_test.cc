@@ -130,6 +130,25 @@ TEST(ClusterRecoveryTest, APartitionThatNobodyHasIsMadeEmptyOnlyWhenAskedFor) {
   EXPECT_TRUE(config.last_drops.empty());
 }
 
+TEST(ClusterRecoveryTest, ATableThatWasBeingSplitIsNotGuessed) {
+  std::vector<HeldByServer> held = ThreeServers();
+  held[1].tables[0].partition_count = 2 * held[0].tables[0].partition_count;
+  RecoveredCluster recovered = RecoverCluster(held, {});
+  EXPECT_EQ(recovered.error, ErrorCode::kInconsistentState);
+  EXPECT_THAT(recovered.report, ElementsAre(HasSubstr("it was being split")));
+  // All say that it was, and nobody has the child.
+  held = ThreeServers();
+  for (HeldByServer& server : held) {
+    server.tables[0].partition_count = 2;
+    server.tables[0].init_partition_count = 1;
+  }
+  recovered = RecoverCluster(held, {});
+  EXPECT_EQ(recovered.error, ErrorCode::kIncompleteData);
+  EXPECT_EQ(recovered.report.at(0),
+            "nobody has 1.1 of t (if it was not split off yet, 1.0 holds its keys, and loses them "
+            "where it is made anew)");
+}
+
 TEST(ClusterRecoveryTest, ServersThatContradictEachOtherRefuse) {
   std::vector<HeldByServer> held = ThreeServers();
   held[2].tables[0].partition_count = 4;

@@ -112,6 +112,53 @@ TEST_F(TableChangesTest, AfterAFailedSyncItStaysPending) {
   EXPECT_EQ(happened_, "done! judgeable judgeable ");
 }
 
+TEST_F(TableChangesTest, ASplitIsStoredWithItsTableAndInstalledWithIt) {
+  AppInfo next = table().info;
+  next.partition_count = 4;
+  OnStrand([&] {
+    changes_.Begin({.next = next,
+                    .of_split = TableChanges::Change::OfSplit{TableSplit{.from = 2}},
+                    .done = [this](ErrorCode error) { Happened("done", error); }});
+  });
+  EXPECT_TRUE(table().partitions_change);
+  EXPECT_FALSE(table().split);
+  ASSERT_EQ(played_.commits.front().batch.size(), 2u);
+  EXPECT_EQ(played_.commits.front().batch[1].key, "/arion/split/1");
+  AnswerStore();
+  EXPECT_FALSE(table().partitions_change);
+  EXPECT_EQ(table().split->from, 2);
+  EXPECT_EQ(table().partitions.size(), 4u);
+}
+
+TEST_F(TableChangesTest, ARequestWaitsUntilNoPartitionChangesAndNoneBeginsMeanwhile) {
+  const auto defers = [&] {
+    bool defers = false;
+    OnStrand([&] {
+      InboundRequest request = RequestFor("waits", "");
+      defers = changes_.DefersUntilStill(&table(), request);
+    });
+    return defers;
+  };
+  EXPECT_FALSE(defers());
+  table().partitions[1].pending = table().partitions[1].config;
+  EXPECT_TRUE(defers());
+  EXPECT_TRUE(table().partitions_change);
+  // A change of the table alone goes on, and what waits waits on.
+  Begin();
+  AnswerStore();
+  EXPECT_EQ(happened_, "changed done judgeable judgeable again ");
+  EXPECT_TRUE(table().partitions_change);
+  happened_.clear();
+  EXPECT_TRUE(defers());
+  OnStrand([&] { changes_.Continue(1); });
+  EXPECT_EQ(happened_, "");
+  table().partitions[1].pending.reset();
+  OnStrand([&] { changes_.Continue(1); });
+  EXPECT_EQ(happened_, "again judgeable judgeable ");
+  EXPECT_FALSE(table().partitions_change);
+  EXPECT_FALSE(defers());
+}
+
 TEST_F(TableChangesTest, OneAtATime) {
   Begin();
   EXPECT_DEATH(changes_.Begin({.next = table().info}), "table_changes/T1");
