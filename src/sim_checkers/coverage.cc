@@ -150,6 +150,8 @@ void Coverage::LearnAnswered(const LearnResponse& response) {
 }
 
 void Coverage::Stored(const PartitionConfiguration& config) {
+  // A table's first partitions have no member at first.
+  if (!stored_.contains(config.pid) && config.primary.IsValid()) Hit(Probe::kChildRegistered);
   PartitionConfiguration& old = stored_[config.pid];
   if (old.ballot == config.ballot) {  // loaded again, or not of the members
     old = config;

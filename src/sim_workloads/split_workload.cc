@@ -96,8 +96,14 @@ void SplitWorkload::Act(const std::string& table, const State& state) {
     if (2 * state.partition_count > MostPartitions() || drawn >= 60) return;
     return Ask<StartSplitRequest, StartSplitResponse>(
         kRpcStartSplit, {.app_name = table, .new_partition_count = 2 * state.partition_count},
-        [this](const StartSplitResponse& response) {
-          if (response.err == ErrorCode::kOk) coverage_.Hit(Probe::kSplitStarted);
+        [this, table, state](const StartSplitResponse& response) {
+          if (response.err != ErrorCode::kOk) return;
+          coverage_.Hit(Probe::kSplitStarted);
+          // Later it may be over.
+          const State begun{.partition_count = 2 * state.partition_count, .is_split = true};
+          const uint64_t drawn = random_.Below(100);
+          if (drawn < 40)
+            Control(table, drawn < 25 ? SplitControl::kPause : SplitControl::kCancel, begun);
         });
   }
   if (drawn < 20)

@@ -127,7 +127,9 @@ SimClusterOptions Options(uint64_t seed) {
   if (FLAGS_partitions > 0) options.topology.partitions = FLAGS_partitions;
   if (FLAGS_copies > 0) options.topology.copies = FLAGS_copies;
   if (FLAGS_indexes >= 0) options.indexes = FLAGS_indexes;
-  if (FLAGS_splits >= 0) options.splits = FLAGS_splits > 0;
+  // Where a server is of version 2.5.0 nothing is split.
+  const bool may_split = options.topology.older == 0 && !options.topology.has_old_meta;
+  if (FLAGS_splits >= 0) options.splits = FLAGS_splits > 0 && may_split;
   if (options.splits)
     options.topology.partitions =
         static_cast<int>(std::bit_floor(static_cast<uint32_t>(options.topology.partitions)));
