@@ -207,7 +207,9 @@ void ServerRequests::AddOthers(const ConfigSyncRequest& sync, ConfigSyncResponse
     const Table* table = uses_.state.FindTable(report.pid.app_id);
     if (table != nullptr && IsAwaitedChild(*table, report.pid.index)) awaited.push_back(report.pid);
   }
-  if (!awaited.empty()) response.awaited_children = std::move(awaited);
+  // One of 2.5.0 ends on partitions in fields that it does not know.
+  const bool is_older = uses_.state.FindNode(sync.node)->is_older;
+  if (!awaited.empty() && !is_older) response.awaited_children = std::move(awaited);
   if (sync.missing_replicas)
     response.unneeded_replicas =
         UnneededOf(uses_.state, Level(), sync.node, *sync.missing_replicas, for_good);

@@ -37,6 +37,7 @@ class SplitRequestsTest : public MetaFixture {
     ConfigurationUpdateRequest request{.config = ConfigOf("t", parent),
                                        .type = ConfigType::kRegisterChild,
                                        .child_decree = Decree(decree)};
+    request.info.partition_count = 2;
     request.node = request.config.primary;
     ++request.config.ballot;
     return request;
@@ -160,6 +161,18 @@ TEST_F(SplitRequestsTest, EveryAnswerToAnUpdateHasTheCountOfThatConfiguration) {
   EXPECT_EQ(answer->partition_count, 2);
   EXPECT_EQ(ConfigOf("t", 2).ballot, Ballot(-1));
   EXPECT_EQ(Update(Registration(0))->partition_count, 4);
+}
+
+TEST_F(SplitRequestsTest, ARegistrationOfBeforeACancelIsNoRepeat) {
+  Start();
+  const ConfigurationUpdateRequest late = Registration(0);
+  ConfigurationUpdateRequest forced = late;
+  forced.type = ConfigType::kPrimaryForceUpdateBallot;
+  EXPECT_EQ(Update(forced)->err, ErrorCode::kOk);
+  EXPECT_EQ(Update(late)->err, ErrorCode::kInvalidVersion);
+  ASSERT_EQ(Control(SplitControl::kCancel, -1, 2).err, ErrorCode::kOk);
+  EXPECT_EQ(Update(late)->err, ErrorCode::kInvalidVersion);
+  EXPECT_EQ(Update(forced)->err, ErrorCode::kOk);
 }
 
 TEST_F(SplitRequestsTest, OfTwoStartsAtOnceOneIsRefused) {
@@ -363,7 +376,9 @@ TEST_F(SplitRequestsTest, AnOlderServerIsToldOfNoSplit) {
   Ask<BeaconAck>(kRpcBeacon, BeaconMessage{.from_node = older,
                                            .to_node = transport_.local(),
                                            .start_time = ++next_start_time_});
-  const auto sync = Ask<ConfigSyncResponse>(kRpcConfigSync, ConfigSyncRequest{.node = older});
+  const auto sync = Ask<ConfigSyncResponse>(
+      kRpcConfigSync, ConfigSyncRequest{.node = older, .stored_replicas = {{Child(2)}}});
+  EXPECT_FALSE(sync->awaited_children);
   ASSERT_EQ(sync->partitions.size(), 2u);
   for (const ConfigurationUpdateRequest& entry : sync->partitions) {
     EXPECT_EQ(entry.info.partition_count, 2);

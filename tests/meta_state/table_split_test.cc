@@ -56,7 +56,7 @@ class TableSplitTest : public testing::Test {
     return JudgeControlSplit(state_, {"t", static_cast<int32_t>(type), parent, count});
   }
   ConfigurationUpdateRequest Registration(int32_t parent, int64_t decree = 10) {
-    ConfigurationUpdateRequest request{.info = table().info,
+    ConfigurationUpdateRequest request{.info = InfoFor(table(), parent),
                                        .config = state_.FindPartition({1, parent})->config,
                                        .type = ConfigType::kRegisterChild,
                                        .node = kOne,
