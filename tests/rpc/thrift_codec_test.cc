@@ -8,6 +8,7 @@
 
 #include "base/coding.h"
 #include "messages/client_messages.h"
+#include "messages/split_messages.h"
 #include "messages/tool_messages.h"
 #include "rpc/admin_token.h"
 #include "rpc/frame.h"
@@ -187,6 +188,21 @@ TEST(ThriftCodecTest, ArgumentsOfRealClientsAreRead) {
       "0c0001 0b0001 00000005 74656d7032 0c0002 020001 01 0a0002 0000000000015180 00 00 00"));
   EXPECT_EQ(drop->options.reserve_seconds, 86400);
   EXPECT_EQ(*DecodeWrapped<int64_t>(FromHex("0a0001 000000000000004d 00")), 77);
+  // The form of 2.5.0's tools.
+  auto split = DecodeWrapped<StartSplitRequest>(
+      FromHex("0c0001 0b0001 00000005 74656d7032 080002 00000008 00 00"));
+  EXPECT_EQ(*split, (StartSplitRequest{"temp2", 8}));
+  auto control = DecodeWrapped<ControlSplitRequest>(FromHex(
+      "0c0001 0b0001 00000005 74656d7032 080002 00000002 080003 ffffffff 080004 00000004 00 00"));
+  EXPECT_EQ(*control, (ControlSplitRequest{"temp2", 2, -1, 4}));
+}
+
+TEST(ThriftCodecTest, HowFarASplitIsIsToldAsIn250) {
+  const QuerySplitResponse response{.new_partition_count = 8, .status = {{1, 3}}, .hint_msg = "h"};
+  const std::string expected = FromHex(
+      "0c0000 0c0001 00000006 4552525f4f4b 080002 00000008 0d0003 08 08 00000001 00000001 00000003 "
+      "0b0004 00000001 68 00 00");
+  EXPECT_EQ(EncodeWrapped(response), expected);
 }
 
 TEST(ThriftCodecTest, ResultsAreThoseThatClientsAccepted) {
