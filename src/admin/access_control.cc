@@ -13,6 +13,7 @@
 #include "messages/index_messages.h"
 #include "messages/meta_messages.h"
 #include "messages/replication_messages.h"
+#include "messages/split_messages.h"
 #include "messages/tool_messages.h"
 #include "messages/verification_messages.h"
 #include "rpc/admin_token.h"
@@ -42,7 +43,7 @@ bool IsBetweenServers(std::string_view name) {
       kRpcPrepare,         kRpcGroupCheck,    kRpcAddLearner,          kRpcLearn,
       kRpcLearnCompletion, kRpcRemoveReplica, kRpcGetFileSize,         kRpcCopyFile,
       kRpcBeacon,          kRpcConfigSync,    kRpcUpdateConfiguration, kRpcDuplicationSync,
-      kRpcConfigProposal,  kRpcTableChanged,  kRpcCountContent};
+      kRpcConfigProposal,  kRpcTableChanged,  kRpcCountContent,        kRpcSplitMember};
   return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 

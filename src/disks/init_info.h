@@ -45,6 +45,9 @@ struct InitInfo {
   // The state is a learner's (Standing in pacifica/effects.h): after a crash the replica may only
   // learn. Written as a fifth key, "arion_learner":1, only while it is so.
   bool is_learner = false;
+  // A split made it, and no configuration has named it yet. Written as a key "arion_unborn":1, only
+  // while it is so.
+  bool is_unborn = false;
 
   bool operator==(const InitInfo&) const = default;
 };

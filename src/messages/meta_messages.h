@@ -168,6 +168,8 @@ struct ReplicaInfo {
   std::optional<int64_t> table_version;
   // A primary's, if it verified its copies: a ContentVerdictKind (verification_messages.h).
   std::optional<int32_t> content_verdict;
+  // A split's child that no configuration has named.
+  std::optional<bool> is_unborn;
   // A primary's, while its partition is split: what is being done, or waited for. For people.
   std::optional<std::string> split_progress;
   template <class S, class V>
@@ -177,7 +179,7 @@ struct ReplicaInfo {
     v(6, s.last_durable_decree), v(7, s.app_type), v(8, s.disk_tag), v(9, s.manual_compact_status);
     v(1001, s.durability), v(1002, s.unclean), v(1003, s.loading), v(1004, s.last_mutation_ballot);
     v(1005, s.times_older), v(1006, s.is_unproven), v(1007, s.table_version);
-    v(1010, s.content_verdict), v(1011, s.split_progress);
+    v(1010, s.content_verdict), v(1011, s.split_progress), v(1012, s.is_unborn);
   }
   bool operator==(const ReplicaInfo&) const = default;
 };

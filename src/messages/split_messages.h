@@ -6,6 +6,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <bit>
 #include <map>
 #include <optional>
 #include <string>
@@ -20,6 +21,12 @@ inline constexpr char kRpcStartSplit[] = "RPC_CM_START_PARTITION_SPLIT";
 inline constexpr char kRpcQuerySplit[] = "RPC_CM_QUERY_PARTITION_SPLIT";
 inline constexpr char kRpcControlSplit[] = "RPC_CM_CONTROL_PARTITION_SPLIT";
 inline constexpr char kRpcSplitMember[] = "RPC_ARION_SPLIT_MEMBER";
+
+// Of which partition a split made it. Only powers of two are doubled.
+inline PartitionId ParentOf(PartitionId child) {
+  const auto half = std::bit_floor(static_cast<uint32_t>(child.index));
+  return {child.app_id, child.index - static_cast<int32_t>(half)};
+}
 
 // How a parent stands whose child is not registered yet. kPausing and kCanceling are older
 // versions': Arion's meta server pauses and cancels at once.

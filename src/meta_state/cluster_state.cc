@@ -339,8 +339,8 @@ absl::Status ParseCommitted(std::string_view key, const std::string& text, Table
   // A short list would put decrees to wrong partitions, and with them wrong verdicts about copies.
   // But a split may have begun since, or been taken back: partitions keep their places.
   const bool was_split = table->info.init_partition_count < table->info.partition_count;
-  if (decrees.size() != count && decrees.size() != 2 * count &&
-      !(was_split && 2 * decrees.size() == count))
+  const bool is_of_fewer = was_split && decrees.size() < count && count % decrees.size() == 0;
+  if (decrees.size() != count && decrees.size() != 2 * count && !is_of_fewer)
     return Damaged(key, "is of other partitions");
   for (size_t i = 0; i < decrees.size(); ++i) {
     int64_t decree = 0;

@@ -6,6 +6,7 @@
 #include <rapidjson/document.h>
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "base/log.h"
@@ -268,6 +269,10 @@ SplitJudgement JudgeStartSplit(const ClusterState& state, FunctionLevel level,
   if (table->split)
     return {ErrorCode::kBusy,
             absl::StrCat("app(", request.app_name, ") is already executing partition split")};
+  // By their bits clients and servers tell which half of a partition's keys moves.
+  if (!std::has_single_bit(static_cast<uint32_t>(from)))
+    return {ErrorCode::kInvalidParameters,
+            absl::StrCat("it has ", from, " partitions: only a power of two can be doubled")};
   if (to > kPartitionCountMax)
     return {ErrorCode::kInvalidParameters,
             absl::StrCat("a table has at most ", kPartitionCountMax, " partitions")};

@@ -152,6 +152,8 @@ struct SplitTurn {
     kRegister,
     // The attempt ends; nothing was asked for.
     kRelease,
+    // The same where members may have made a child: the next ballot says that it counts no more.
+    kRenew,
   } what = What::kRelease;
 };
 // From the failure detector. Without a lease a replica is INACTIVE.

@@ -92,6 +92,10 @@ void Reconfiguration::OnSplitTurn(SplitTurn::What what) {
       return;
     case kRelease:
       return split_hold_.reset();
+    case kRenew:
+      split_hold_.reset();
+      return Begin(ConfigType::kPrimaryForceUpdateBallot, s_.options.self, s_.configuration,
+                   {.why = "its split is given up for now"});
     case kRegister:
       CHECK(split_hold_->is_sealed && primary_.IsQuiet())
           << "invariants/R13: the parent went on behind its child";

@@ -120,6 +120,7 @@ absl::Status CreateReplicaDirectory(const OpeningHost& host, const FoundReplica&
   if (content != nullptr) {
     info.ballot = content->ballot;
     info.durable = content->decree;
+    info.is_unborn = true;
     if (!content->checkpoint.empty())
       RETURN_IF_ERROR(host.engines.InstallCheckpoint(content->checkpoint, content->decree,
                                                      DataPathOf(temporary)));

@@ -71,15 +71,15 @@ struct OpenedReplica {
 std::string DataPathOf(const std::string& replica_directory);
 std::string LearnPathOf(const std::string& replica_directory);
 
-// What a new replica begins with, where it is not empty.
+// What a child begins with.
 struct FirstContent {
   // A checkpoint at `decree` on the same disk; it stays as it is. Empty: `decree` is 0.
   std::string checkpoint;
   Decree decree;
   Ballot ballot;
 };
-// Makes the directory of a new replica. It is whole and durable, or it is not there. An empty one
-// without `content`.
+// Makes the directory of a new replica. It is whole and durable, or it is not there. Without
+// `content` an empty one that may be a member; with it a split's child, which is unborn.
 absl::Status CreateReplicaDirectory(const OpeningHost& host, const FoundReplica& replica,
                                     const FirstContent* content = nullptr);
 

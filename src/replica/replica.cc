@@ -7,7 +7,6 @@
 
 #include "base/log.h"
 #include "base/status.h"
-#include "disks/app_info_file.h"
 #include "disks/disk_watch.h"
 #include "pacifica/invariants.h"
 #include "replica/replica_snapshot.h"
@@ -216,7 +215,7 @@ void Replica::Step(const Event& event, Instant now) {
 
 // Most effects have nothing to wait for.
 bool Replica::CarryOutAtOnce(Effects& effects) {
-  if (is_draining_ || !effects_.empty() || effects.HasFirstSteps()) return false;
+  if (is_draining_ || !effects_.empty() || effects.HasFirstSteps() || IsCountNew()) return false;
   HoldForApplies();
   if (holds_ > 0) return false;
   is_draining_ = true;
@@ -242,24 +241,17 @@ void Replica::Drain() {
   ArmWakeup();
   // Any step may have brought what writes and held requests wait for.
   writes_.Begin();
-  if (partition_count_ != core_->app().partition_count) OnCountChanged();
   if (split_.IsActive()) split_.Proceed();
   admission_.ReleaseHeld();
 }
 
-// Half of its keys moved. The directory says so too, for an older version that may open it.
-void Replica::OnCountChanged() {
-  partition_count_ = core_->app().partition_count;
-  work_.InPool([&files = host_->env.files(), directory = directory_,
-                app = core_->app()] { return StoreAppInfo(files, directory, app); },
-               [this](const absl::Status& status) {
-                 LOG_IF(WARNING, !status.ok())
-                     << Tag() << " its directory tells the former count of "
-                     << "partitions until it is told again: " << status;
-               });
-}
-
 bool Replica::CarryOutFirstSteps(Effects& effects) {
+  // Half of its keys moved. It is durable before anything is said under the ballot that says so.
+  if (IsCountNew()) {
+    partition_count_ = core_->app().partition_count;
+    store_.StoreApp(core_->app());
+    return false;
+  }
   // One store for both: each costs a flush.
   if (effects.persist_ballot || effects.persist_standing) {
     const Ballot ballot =
@@ -549,6 +541,7 @@ ReplicaInfo Replica::Report() const {
           .is_unproven = core_->IsProven() ? std::nullopt : std::optional(true),
           .table_version = core_->app().version,
           .content_verdict = content_verdict,
+          .is_unborn = store_.info().is_unborn ? std::optional(true) : std::nullopt,
           .split_progress = marks.role == PartitionStatus::kPrimary ? split_.Text() : std::nullopt};
 }
 

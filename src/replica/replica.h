@@ -167,7 +167,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
   void AskToClose(Effects::Close close, const std::string& why);
   void AskTableToClose(Effects::Close close, const std::string& why);
 
-  void OnCountChanged();
+  bool IsCountNew() const { return partition_count_ != core_->app().partition_count; }
   // An empty write.
   void WriteNothing();
   ReplyToken Keep(Responder responder);
@@ -223,7 +223,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
   ReplicaLearning learning_;
   SplitMember split_member_;
   PartitionSplit split_;
-  // By how many partitions this one owned keys after the last step.
+  // By how many partitions it owns keys, as its directory says, or is about to.
   int32_t partition_count_;
   Instant wakeup_at_ = Instant::InfiniteFuture();
   TimerId wakeup_timer_ = kNoTimer;

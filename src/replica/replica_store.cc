@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "disks/app_info_file.h"
 #include "disks/disk_watch.h"
 #include "replica/replica_checkpoints.h"
 
@@ -28,32 +29,52 @@ ReplicaStore::ReplicaStore(std::shared_ptr<const ReplicaHost> host, OpenedReplic
   figures_.SetEngine(engine_ == nullptr ? nullptr : engine_->meter());
 }
 
-void ReplicaStore::StoreInfo(InitInfo info, absl::AnyInvocable<void()> then) {
+void ReplicaStore::StoreHeld(const char* what, DiskWork::PoolWork store,
+                             absl::AnyInvocable<void()> then) {
   hooks_.hold();
   work_.InPoolOnceThereIsRoom(
-      std::make_shared<DiskWork::PoolWork>(
-          [&files = host_->env.files(), directory = directory_, info] {
-            return StoreInitInfo(files, directory, info);
-          }),
-      [this, info, then = std::move(then)](const absl::Status& status) mutable {
+      std::make_shared<DiskWork::PoolWork>(std::move(store)),
+      [this, what, then = std::move(then)](const absl::Status& status) mutable {
         if (is_closed_) return;
         if (!status.ok()) {
           hooks_.drop_held();
           // Without its state on disk a replica can't be a member any more.
-          const std::string why = absl::StrCat("store ", kInitInfoName, ": ", status.ToString());
+          const std::string why = absl::StrCat("store ", what, ": ", status.ToString());
           host_->disks->watch->OnIoError(disk_, why);
           return hooks_.fence(why);
         }
-        // The value that later changes start from is always the one on disk.
-        info_ = info;
         then();
         hooks_.release();
       });
 }
 
+void ReplicaStore::StoreInfo(InitInfo info, absl::AnyInvocable<void()> then) {
+  StoreHeld(
+      kInitInfoName,
+      [&files = host_->env.files(), directory = directory_, info] {
+        return StoreInitInfo(files, directory, info);
+      },
+      // The value that later changes start from is always the one on disk.
+      [this, info, then = std::move(then)]() mutable {
+        info_ = info;
+        then();
+      });
+}
+
+void ReplicaStore::StoreApp(const AppInfo& app) {
+  StoreHeld(
+      "the table's description",
+      [&files = host_->env.files(), directory = directory_, app] {
+        return StoreAppInfo(files, directory, app);
+      },
+      [] {});
+}
+
 void ReplicaStore::StoreBallot(Ballot ballot, std::optional<Standing> standing) {
   InitInfo info = info_;
   if (standing) info.is_learner = *standing == Standing::kLearner;
+  // No ballot but its parent's was known to it before.
+  if (ballot > info.ballot) info.is_unborn = false;
   // Neither falls: a former value may have been promised already.
   info.ballot = std::max(info.ballot, ballot);
   info.durable = std::max(info.durable, engine_->last_durable());

@@ -73,6 +73,8 @@ class ReplicaStore {
   void StoreBallot(Ballot ballot, std::optional<Standing> standing);
   // Voids the log: what is at or below `applied` is in the engine, what is above it does not count.
   void RestartLogAt(Decree applied);
+  // Makes the table's description durable before any later effect is carried out.
+  void StoreApp(const AppInfo& app);
   // No shared log is left that .init-info would have to name.
   void ForgetSharedLog();
   // Closes the engine, lets `exchange` change what lies in data/, opens it again; it must then
@@ -89,6 +91,8 @@ class ReplicaStore {
               absl::AnyInvocable<void(absl::Status)> done);
 
  private:
+  // Nothing is carried out until `store` has ended well.
+  void StoreHeld(const char* what, DiskWork::PoolWork store, absl::AnyInvocable<void()> then);
   void StoreInfo(InitInfo info, absl::AnyInvocable<void()> then);
   void OnExchanged(uint64_t serial, const InitInfo& info, std::shared_ptr<Engine> engine,
                    const absl::Status& status);

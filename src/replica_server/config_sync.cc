@@ -10,6 +10,7 @@
 #include "disks/disk_watch.h"
 #include "disks/open_file_budget.h"
 #include "membership/cluster_question.h"
+#include "messages/split_messages.h"
 #include "messages/tool_messages.h"
 #include "replica/replica.h"
 #include "replica_server/replica_table.h"
@@ -22,6 +23,14 @@ namespace {
 constexpr absl::Duration kTimeout = absl::Seconds(5);
 constexpr absl::Duration kRetryDelay = absl::Milliseconds(500);
 constexpr absl::Duration kSoon = absl::Milliseconds(50);  // replicas that open together share one
+
+// Whether nobody can register the child any more: the ballot that it was made under is over for its
+// parent, or its parent is not here.
+bool IsOfNoAttempt(const ReplicaInfo& child, const std::vector<ReplicaInfo>& reports) {
+  return std::none_of(reports.begin(), reports.end(), [&child](const ReplicaInfo& other) {
+    return other.pid == ParentOf(child.pid) && other.ballot <= child.ballot;
+  });
+}
 
 }  // namespace
 
@@ -211,6 +220,10 @@ void ConfigSync::OnAnswer(const std::vector<ReplicaInfo>& reports, const RpcResu
                                        : MissingInSync::Linger::kNone};
   for (const ReplicaInfo& report : reports) {
     if (named.contains(report.pid) || report.loading.value_or(false)) continue;
+    if (report.is_unborn.value_or(false)) {
+      if (IsOfNoAttempt(report, reports)) table_->PutChildAway(report.pid);
+      continue;
+    }
     const auto route = table_->Find(report.pid);
     if (!route || route->phase != ReplicaTable::Phase::kOpen) continue;
     route->replica->strand()->Post([replica = route->replica, report, missing] {
@@ -229,6 +242,9 @@ void ConfigSync::TellReplicas(Responder responder) {
   CHECK_ON_STRAND(strand_);
   table_->Report([self = shared_from_this(),
                   responder = std::move(responder)](std::vector<ReplicaInfo> reports) mutable {
+    // Nobody has ever counted on them.
+    std::erase_if(reports,
+                  [](const ReplicaInfo& report) { return report.is_unborn.value_or(false); });
     QueryReplicaInfoResponse response{.replicas = std::move(reports)};
     if (!self->unreadable_disks_.empty()) response.unreadable_disks = self->unreadable_disks_;
     responder.Reply(ErrorCode::kOk, EncodeWrapped(response, self->host_->options.peer_generation));

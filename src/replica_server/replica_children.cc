@@ -74,6 +74,16 @@ void ReplicaTable::JudgeChild(const ChildSeed& seed, const ReplicaInfo& found,
   done(ChildState::kBusy);
 }
 
+void ReplicaTable::PutChildAway(PartitionId pid) {
+  CHECK_ON_STRAND(strand_);
+  const auto it = slots_.find(pid);
+  if (it == slots_.end()) return;
+  if (it->second.phase == Phase::kOpen)
+    OnCloseRequested(pid, Effects::Close::kForget, "its parent was not split");
+  else
+    SetGarbageAside(pid);
+}
+
 void ReplicaTable::MakeChild(ChildSeed seed) {
   CHECK_ON_STRAND(strand_);
   if (is_stopping_ || slots_.contains(seed.pid) || places_->IsLeaving(seed.pid)) return;

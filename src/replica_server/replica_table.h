@@ -103,6 +103,8 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
   void SetChildren(std::shared_ptr<Children> children) { children_ = std::move(children); }
   void LookForChild(const ChildSeed& seed, Children::OnState done);
   void MakeChild(ChildSeed seed);
+  // It is unborn, and nobody can register it any more: closes it, or removes it where it is closed.
+  void PutChildAway(PartitionId pid);
 
   void OnConnected(uint64_t term);
   void OnLeaseLost();

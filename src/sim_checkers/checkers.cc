@@ -5,9 +5,9 @@
 #include <absl/strings/str_format.h>
 
 #include <algorithm>
-#include <bit>
 
 #include "base/status.h"
+#include "messages/split_messages.h"
 
 namespace arion::sim {
 
@@ -43,11 +43,9 @@ void CommitChecker::Applied(std::string_view server, PartitionId pid, Decree dec
   partition.max_applied = std::max(partition.max_applied, decree);
 }
 
-// The parent of the partition with a count that is a power of two.
 void CommitChecker::InheritUpTo(PartitionId child, Decree decree) {
   if (child.index <= 0) return;
-  const auto top = std::bit_floor(static_cast<uint32_t>(child.index));
-  const auto parent = partitions_.find({child.app_id, child.index - static_cast<int32_t>(top)});
+  const auto parent = partitions_.find(ParentOf(child));
   Partition& partition = partitions_[child];
   if (partition.has_applied || parent == partitions_.end() || parent->second.max_applied < decree)
     return;

@@ -40,6 +40,7 @@ void PartitionSplit::Proceed() {
   if (stage_ != Stage::kIdle &&
       (core_.role() != PartitionStatus::kPrimary || core_.ballot() != ballot_))
     return End("its configuration changed");
+  if (stage_ != Stage::kIdle && !wanted_) return End("the meta server wants none now");
   if (stage_ == Stage::kDraining) return Drain();
   if (stage_ != Stage::kIdle || !wanted_ || core_.role() != PartitionStatus::kPrimary) return;
   if (core_.ballot() != *wanted_) {
@@ -176,6 +177,7 @@ void PartitionSplit::Settle() {
 
 void PartitionSplit::End(const std::string& why) {
   const bool holds = core_.IsHeldForSplit();
+  const bool may_have_children = stage_ == Stage::kMaking;
   stage_ = Stage::kIdle;
   ++round_;
   awaited_.clear();
@@ -184,7 +186,8 @@ void PartitionSplit::End(const std::string& why) {
   next_at_ = clock_.Now() + pause_;
   pause_ = std::min(2 * pause_, kPauseMax);
   LOG(WARNING) << hooks_.tag() << " is not split yet: " << why;
-  if (holds) hooks_.step(SplitTurn{SplitTurn::What::kRelease});
+  if (holds)
+    hooks_.step(SplitTurn{may_have_children ? SplitTurn::What::kRenew : SplitTurn::What::kRelease});
   Wake(next_at_ - clock_.Now());
 }
 
