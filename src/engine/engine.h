@@ -35,6 +35,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "base/key_ownership.h"
 #include "base/status.h"
 #include "base/value_schema.h"
 
@@ -206,6 +207,18 @@ class Engine {
   virtual void BeforeFlush(std::function<void()> hook) = 0;
   // The indexes that are kept beside it; nullptr: none are.
   virtual std::shared_ptr<IndexSet> indexes() const { return nullptr; }
+
+  // ---- keys of other partitions ----
+  // Which keys are the replica's. The next flushes and compactions that come to others drop them,
+  // from views too, unless it is not known (MayDrop). So it is set only while nobody reads others
+  // any more. Unknown at first, as after an exchange of the content. Thread-safe.
+  virtual void SetOwnership(const KeyOwnership& ownership) = 0;
+  virtual KeyOwnership ownership() const = 0;
+  // The partition count for which all files were last rewritten; 0: for none. It goes with a
+  // checkpoint.
+  virtual int32_t compacted_for() const = 0;
+  // Notes that count; it survives a crash. Threads as Flush.
+  virtual absl::Status NoteCompactedFor(int32_t partition_count) = 0;
 
   // ---- compaction on request ----
   // How a compaction on request is to work.

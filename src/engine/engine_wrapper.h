@@ -53,6 +53,12 @@ class EngineWrapper : public Base {
   std::shared_ptr<const EngineMeter> meter() const override { return inner_->meter(); }
   void BeforeFlush(std::function<void()> hook) override { inner_->BeforeFlush(std::move(hook)); }
   std::shared_ptr<IndexSet> indexes() const override { return inner_->indexes(); }
+  void SetOwnership(const KeyOwnership& ownership) override { inner_->SetOwnership(ownership); }
+  KeyOwnership ownership() const override { return inner_->ownership(); }
+  int32_t compacted_for() const override { return inner_->compacted_for(); }
+  absl::Status NoteCompactedFor(int32_t partition_count) override {
+    return inner_->NoteCompactedFor(partition_count);
+  }
   absl::StatusOr<std::string> CompactFrom(const std::string& from, const CompactionTerms& terms,
                                           std::atomic<bool>* cancelled) override {
     return inner_->CompactFrom(from, terms, cancelled);

@@ -321,6 +321,21 @@ class MemoryEngine : public IndexStore {
     return absl::OkStatus();
   }
 
+  void SetOwnership(const KeyOwnership& ownership) override {
+    const MutexLock lock(mutex_);
+    ownership_ = ownership;
+  }
+  KeyOwnership ownership() const override {
+    const MutexLock lock(mutex_);
+    return ownership_;
+  }
+  int32_t compacted_for() const override { return compacted_for_.load(); }
+  absl::Status NoteCompactedFor(int32_t partition_count) override {  // until it is closed
+    RETURN_IF_ERROR(Flush());                                        // drops the others
+    compacted_for_.store(partition_count);
+    return absl::OkStatus();
+  }
+
   absl::StatusOr<Decree> Checkpoint() override {
     ASSIGN_OR_RETURN(Flushed flushed, FlushUpTo());
     // Nothing was applied since the newest one.
@@ -366,10 +381,11 @@ class MemoryEngine : public IndexStore {
   }
 
   // As a compaction does.
-  void DropExpired() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+  void DropGone() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     const uint32_t expired = ExpiredForGood(clock_);
-    const auto goes = [expired](const auto& entry) {
-      return IsExpired(entry.second.expire_ts, expired);
+    const KeyOwnership ours = ownership_.MayDrop() ? ownership_ : KeyOwnership();
+    const auto goes = [&](const auto& entry) {
+      return IsExpired(entry.second.expire_ts, expired) || !ours.OwnsKey(entry.first);
     };
     if (std::none_of(records_.by_key->begin(), records_.by_key->end(), goes)) return;
     std::erase_if(Changing(), goes);
@@ -381,7 +397,7 @@ class MemoryEngine : public IndexStore {
     {
       const MutexLock lock(mutex_);
       before_flush = before_flush_;
-      DropExpired();
+      DropGone();
       // Encoded under the lock, written outside it: what is applied meanwhile goes with the next
       // flush.
       flushed = {.decree = records_.decree, .bytes = EncodeRecords(records_)};
@@ -403,11 +419,13 @@ class MemoryEngine : public IndexStore {
   const Clock& clock_;
   EngineDirectory directory_;
   std::atomic<int64_t> last_compacted_ms_{0};
+  std::atomic<int32_t> compacted_for_{0};
   std::atomic<bool> has_durable_name_{false};
   mutable Mutex mutex_;
   std::function<void()> before_flush_ ABSL_GUARDED_BY(mutex_);
   Records records_ ABSL_GUARDED_BY(mutex_);
   Decree last_flushed_ ABSL_GUARDED_BY(mutex_){0};
+  KeyOwnership ownership_ ABSL_GUARDED_BY(mutex_);
 };
 
 MemoryEngineFactory::MemoryEngineFactory(Environment& environment, MemoryEngineOptions options)

@@ -29,6 +29,8 @@ inline constexpr char kRocksdbContent[] = "rdb";
 inline constexpr char kDataVersionKey[] = "pegasus_data_version";
 // In ms since 1970.
 inline constexpr char kManualCompactKey[] = "pegasus_last_manual_compact_finish_time";
+// A partition count. Ours: older versions pass over it.
+inline constexpr char kCompactedForKey[] = "arion_compacted_for_partition_count";
 inline constexpr char kDecreeKey[] = "pegasus_last_flushed_decree";
 
 inline rocksdb::Slice ToSlice(std::string_view bytes) { return {bytes.data(), bytes.size()}; }

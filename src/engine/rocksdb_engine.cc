@@ -59,13 +59,13 @@ class RocksdbEngine : public Engine {
   enum class Holds { kRecords, kIndexes };
 
   RocksdbEngine(FileSystem& files, const std::string& data_directory,
-                const RocksdbEngineOptions& options, std::shared_ptr<ExpiryRule> expiry,
+                const RocksdbEngineOptions& options, std::shared_ptr<DropRule> drops,
                 std::shared_ptr<RocksdbEngineFactory::Shared::Limited> limited)
       : options_(options),
         files_(files),
         directory_(files, data_directory,
                    {.content = kRocksdbContent, .checkpoints_kept = options.checkpoints_kept}),
-        expiry_(std::move(expiry)),
+        drops_(std::move(drops)),
         watcher_(std::make_shared<FlushWatcher>()),
         meter_(std::make_shared<RocksdbMeter>()),
         limited_(std::move(limited)) {
@@ -108,6 +108,9 @@ class RocksdbEngine : public Engine {
     // Not there in what older versions wrote.
     last_compacted_ms_.store(
         static_cast<int64_t>(database.PersistedNumber(kManualCompactKey).value_or(0)));
+    // Only there after a split.
+    compacted_for_.store(
+        static_cast<int32_t>(database.PersistedNumber(kCompactedForKey).value_or(0)));
     if (directory_.newest() > decree) {
       return absl::DataLossError(absl::StrCat(directory_.path(), " has a checkpoint of decree ",
                                               directory_.newest().value(),
@@ -116,7 +119,7 @@ class RocksdbEngine : public Engine {
     database_ = std::make_shared<Database>(std::move(database));
     limited_->Begin(&database_->db(), options.db.max_open_files);
     // Only now compactions may drop records: before that nobody knew how values are read.
-    expiry_->schema.store(static_cast<int>(schema_), std::memory_order_release);
+    drops_->schema.store(static_cast<int>(schema_), std::memory_order_release);
     watcher_->engine.store(this);
     meter_->Watch(database_);
     if (holds == Holds::kIndexes || directory_.newest() == decree) return absl::OkStatus();
@@ -239,17 +242,18 @@ class RocksdbEngine : public Engine {
   int64_t last_compacted_ms() const override { return last_compacted_ms_.load(); }
 
   absl::Status NoteCompacted(int64_t unix_ms) override {
-    RETURN_IF_ERROR(GoOnAfterNoSpace());
-    rocksdb::WriteOptions options;
-    options.disableWAL = true;
-    RETURN_IF_ERROR(FromRocksdb(
-        database_->db().Put(options, database_->meta(), kManualCompactKey, std::to_string(unix_ms)),
-        "note a compaction"));
-    const absl::Status flushed = database_->Flush();
-    if (IsRefusal(flushed)) watcher_->lacks_space.store(true);
-    RETURN_IF_ERROR(flushed);
+    RETURN_IF_ERROR(Note(kManualCompactKey, unix_ms));
     last_compacted_ms_.store(unix_ms);
-    return RefreshFlushed().status();
+    return absl::OkStatus();
+  }
+
+  void SetOwnership(const KeyOwnership& ownership) override { drops_->ownership.store(ownership); }
+  KeyOwnership ownership() const override { return drops_->ownership.load(); }
+  int32_t compacted_for() const override { return compacted_for_.load(); }
+  absl::Status NoteCompactedFor(int32_t partition_count) override {
+    RETURN_IF_ERROR(Note(kCompactedForKey, partition_count));
+    compacted_for_.store(partition_count);
+    return absl::OkStatus();
   }
 
   absl::Status Close() override {
@@ -309,6 +313,20 @@ class RocksdbEngine : public Engine {
     std::function<void()> before_flush ABSL_GUARDED_BY(mutex);
     ConditionVariable changed;  // a flush ended, or never will
   };
+
+  // A number in the meta family, on disk when it returns.
+  absl::Status Note(const char* key, int64_t number) {
+    RETURN_IF_ERROR(GoOnAfterNoSpace());
+    rocksdb::WriteOptions options;
+    options.disableWAL = true;
+    RETURN_IF_ERROR(
+        FromRocksdb(database_->db().Put(options, database_->meta(), key, std::to_string(number)),
+                    absl::StrCat("note ", key)));
+    const absl::Status flushed = database_->Flush();
+    if (IsRefusal(flushed)) watcher_->lacks_space.store(true);
+    RETURN_IF_ERROR(flushed);
+    return RefreshFlushed().status();
+  }
 
   // A step ends with a file of the level that holds most, so that none is written twice. Empty: at
   // the last key.
@@ -441,7 +459,7 @@ class RocksdbEngine : public Engine {
   const RocksdbEngineOptions options_;
   FileSystem& files_;
   EngineDirectory directory_;
-  const std::shared_ptr<ExpiryRule> expiry_;
+  const std::shared_ptr<DropRule> drops_;
   const std::shared_ptr<FlushWatcher> watcher_;
   const std::shared_ptr<RocksdbMeter> meter_;
   const std::shared_ptr<RocksdbEngineFactory::Shared::Limited> limited_;
@@ -454,6 +472,7 @@ class RocksdbEngine : public Engine {
   std::atomic<Decree> last_applied_{Decree(0)};
   std::atomic<Decree> last_flushed_{Decree(0)};
   std::atomic<int64_t> last_compacted_ms_{0};
+  std::atomic<int32_t> compacted_for_{0};
 };
 
 // `env`: whose threads flush and compact.
@@ -461,19 +480,19 @@ absl::StatusOr<std::unique_ptr<RocksdbEngine>> OpenEngine(
     const std::string& directory, const std::shared_ptr<DiskThreads>& env,
     RocksdbEngine::Holds holds, Environment& environment, const RocksdbEngineOptions& settings,
     const std::shared_ptr<RocksdbEngineFactory::Shared>& shared) {
-  auto expiry = std::make_shared<ExpiryRule>();
-  expiry->now = [&clock = environment.clock()] { return ExpiredForGood(clock); };
+  auto drops = std::make_shared<DropRule>();
+  drops->now = [&clock = environment.clock()] { return ExpiredForGood(clock); };
   RETURN_IF_ERROR(StartThreads(*env));
   DatabaseOptions options{.env = env,
                           .db = MakeDbOptions(settings, *shared),
-                          .data = MakeDataOptions(settings, *shared, expiry),
+                          .data = MakeDataOptions(settings, *shared, drops),
                           .meta = MakeMetaOptions(*shared)};
   options.db.env = env.get();
   options.db.info_log = std::make_shared<RocksdbLog>(directory);
   if (holds == RocksdbEngine::Holds::kIndexes) MakeIndexStoreOptions(&options);
   const auto limited = shared->NewLimited();
   auto engine =
-      std::make_unique<RocksdbEngine>(environment.files(), directory, settings, expiry, limited);
+      std::make_unique<RocksdbEngine>(environment.files(), directory, settings, drops, limited);
   // From here until it is open compactions of the disk give way: a recovery waits for it.
   const DiskThreads::Opening opening(*env);
   RETURN_IF_ERROR(engine->Open(std::move(options), holds));

@@ -44,14 +44,16 @@ class HashKeyTransform : public rocksdb::SliceTransform {
   bool InRange(const rocksdb::Slice&) const override { return false; }
 };
 
-class ExpiryFilter : public rocksdb::CompactionFilter {
+class DropFilter : public rocksdb::CompactionFilter {
  public:
-  ExpiryFilter(ValueSchema schema, uint32_t now) : schema_(schema), now_(now) {}
+  DropFilter(ValueSchema schema, uint32_t now, const KeyOwnership& ownership)
+      : schema_(schema), now_(now), ownership_(ownership) {}
   const char* Name() const override { return "KeyWithTTLCompactionFilter"; }
   bool Filter(int, const rocksdb::Slice& key, const rocksdb::Slice& value, std::string*,
               bool*) const override {
-    // The record without a key carries the decree and never expires.
+    // The record without a key carries the decree: it never expires, and is nobody's.
     if (key.size() < 2) return false;
+    if (ownership_.MayDrop() && !ownership_.OwnsKey({key.data(), key.size()})) return true;
     absl::StatusOr<StoredValue> stored = ParseValue(schema_, {value.data(), value.size()});
     return stored.ok() && IsExpired(stored->expire_ts, now_);
   }
@@ -59,22 +61,25 @@ class ExpiryFilter : public rocksdb::CompactionFilter {
  private:
   const ValueSchema schema_;
   const uint32_t now_;
+  const KeyOwnership ownership_;
 };
 
-class ExpiryFilterFactory : public rocksdb::CompactionFilterFactory {
+class DropFilterFactory : public rocksdb::CompactionFilterFactory {
  public:
-  explicit ExpiryFilterFactory(std::shared_ptr<ExpiryRule> rule) : rule_(std::move(rule)) {}
+  explicit DropFilterFactory(std::shared_ptr<DropRule> rule) : rule_(std::move(rule)) {}
+  // The name that older versions gave it.
   const char* Name() const override { return "KeyWithTTLCompactionFilterFactory"; }
   std::unique_ptr<rocksdb::CompactionFilter> CreateCompactionFilter(
       const rocksdb::CompactionFilter::Context&) override {
     const int schema = rule_->schema.load(std::memory_order_acquire);
     // The database is not open yet: a compaction of this moment keeps everything.
     if (schema < 0) return nullptr;
-    return std::make_unique<ExpiryFilter>(static_cast<ValueSchema>(schema), rule_->now());
+    return std::make_unique<DropFilter>(static_cast<ValueSchema>(schema), rule_->now(),
+                                        rule_->ownership.load());
   }
 
  private:
-  const std::shared_ptr<ExpiryRule> rule_;
+  const std::shared_ptr<DropRule> rule_;
 };
 
 rocksdb::BlockBasedTableOptions MakeTableOptions(const RocksdbEngineFactory::Shared& shared) {
@@ -176,7 +181,7 @@ rocksdb::DBOptions MakeDbOptions(const RocksdbEngineOptions& options,
 
 rocksdb::ColumnFamilyOptions MakeDataOptions(const RocksdbEngineOptions& options,
                                              const RocksdbEngineFactory::Shared& shared,
-                                             std::shared_ptr<ExpiryRule> expiry) {
+                                             std::shared_ptr<DropRule> drops) {
   rocksdb::ColumnFamilyOptions family;
   rocksdb::BlockBasedTableOptions table = MakeTableOptions(shared);
   // Full filters of 10 bits a key, as older versions write and read them.
@@ -184,7 +189,7 @@ rocksdb::ColumnFamilyOptions MakeDataOptions(const RocksdbEngineOptions& options
   family.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
   family.prefix_extractor = std::make_shared<HashKeyTransform>();
   family.memtable_factory = std::make_shared<DeferredMemtableFactory>();
-  family.compaction_filter_factory = std::make_shared<ExpiryFilterFactory>(std::move(expiry));
+  family.compaction_filter_factory = std::make_shared<DropFilterFactory>(std::move(drops));
   family.num_levels = kLevels;
   family.compression_per_level.assign(kLevels, rocksdb::kLZ4Compression);
   family.compression_per_level[0] = family.compression_per_level[1] = rocksdb::kNoCompression;

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "base/key_ownership.h"
 #include "base/mutex.h"
 #include "base/value_schema.h"
 #include "engine/rocksdb_engine.h"
@@ -73,13 +74,17 @@ struct RocksdbEngineFactory::Shared {
   std::shared_ptr<rocksdb::WriteBufferManager> write_buffers;
 };
 
-// What a compaction needs to know to drop expired records. Made with each engine's options;
-// RocksDB's filter factory and the engine hold it. Until `schema` is set it drops none.
-struct ExpiryRule {
+// What a compaction needs to know to drop records: those that have expired, and those whose keys
+// went to another partition. Made with each engine's options; RocksDB's filter factory and the
+// engine hold it. Until `schema` is set it drops none.
+struct DropRule {
   // Records with an expiry up to this are expired for good (env/clock.h); seconds since 2016.
   std::function<uint32_t()> now;
   // A ValueSchema; -1: not known yet.
   std::atomic<int> schema{-1};
+  // Until it is known all keys stay.
+  std::atomic<KeyOwnership> ownership{KeyOwnership{}};
+  static_assert(decltype(ownership)::is_always_lock_free);
 };
 
 // Options of a new database, and of its two families.
@@ -87,7 +92,7 @@ rocksdb::DBOptions MakeDbOptions(const RocksdbEngineOptions& options,
                                  const RocksdbEngineFactory::Shared& shared);
 rocksdb::ColumnFamilyOptions MakeDataOptions(const RocksdbEngineOptions& options,
                                              const RocksdbEngineFactory::Shared& shared,
-                                             std::shared_ptr<ExpiryRule> expiry);
+                                             std::shared_ptr<DropRule> drops);
 rocksdb::ColumnFamilyOptions MakeMetaOptions(const RocksdbEngineFactory::Shared& shared);
 // Takes over what the database's own OPTIONS file decides.
 void AdoptStoredOptions(const rocksdb::DBOptions& stored, rocksdb::DBOptions* options);

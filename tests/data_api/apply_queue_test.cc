@@ -60,6 +60,10 @@ class FakeEngine : public Engine {
   }
   uint64_t size_bytes() const override { return 0; }
   void BeforeFlush(std::function<void()>) override {}
+  void SetOwnership(const KeyOwnership&) override {}
+  KeyOwnership ownership() const override { return {}; }
+  int32_t compacted_for() const override { return 0; }
+  absl::Status NoteCompactedFor(int32_t) override { return absl::OkStatus(); }
   int64_t last_compacted_ms() const override { return 0; }
   absl::Status NoteCompacted(int64_t) override { return absl::OkStatus(); }
   absl::Status Close() override { return absl::OkStatus(); }

@@ -114,6 +114,22 @@ TEST_F(MemoryEngineTest, WhatHasExpiredForGoodIsNotWritten) {
   EXPECT_EQ(engine->size_bytes(), b_.size() + 1);
 }
 
+TEST_F(MemoryEngineTest, KeysOfOtherPartitionsAreNotWrittenOnceItIsKnownWhichTheyAre) {
+  const auto engine = Open("1");
+  const std::string other = JoinRawKey("g", "a");
+  Put(*engine, a_, "1");
+  Put(*engine, other, "2");
+  ASSERT_NE(PartitionHash(a_) % 1024, PartitionHash(other) % 1024);
+  ASSERT_TRUE(engine->Flush().ok());
+  EXPECT_EQ(engine->size_bytes(), a_.size() + other.size() + 2);
+  const auto view = engine->View();
+  engine->SetOwnership({.index = static_cast<int32_t>(PartitionHash(a_) % 1024), .count = 1024});
+  ASSERT_TRUE(engine->NoteCompactedFor(1024).ok());
+  EXPECT_EQ(engine->compacted_for(), 1024);
+  EXPECT_EQ(engine->size_bytes(), a_.size() + 1);
+  EXPECT_TRUE(view->Get(other, 0, ReadTier::kAll).ok());
+}
+
 TEST_F(MemoryEngineTest, SilentChangesTakeTheNextRecordThatStaysElseTheFirst) {
   const auto engine = Open("1");
   const std::string directory = Directory("1");

@@ -17,6 +17,7 @@
 #include "base/raw_key.h"
 #include "base/status.h"
 #include "base/value_schema.h"
+#include "engine/index_store.h"
 #include "engine/rocksdb_options.h"
 #include "engine/table_pace.h"
 #include "tests/engine/faulty_files.h"
@@ -157,7 +158,7 @@ TEST_F(RocksdbEngineTest, A30_S20_WritesTablesThatOldReadersKnow) {
 TEST_F(RocksdbEngineTest, ACompactionDropsWhatHasExpired) {
   const std::string expired = JoinRawKey("h", "a"), live = JoinRawKey("h", "b"),
                     lasting = JoinRawKey("h", "c"), damaged = JoinRawKey("h", "d");
-  auto rule = std::make_shared<ExpiryRule>();
+  auto rule = std::make_shared<DropRule>();
   uint32_t now = kNow;
   rule->now = [&now] { return now; };
   const RocksdbEngineFactory::Shared shared;
@@ -191,6 +192,74 @@ TEST_F(RocksdbEngineTest, ACompactionDropsWhatHasExpired) {
   EXPECT_EQ(keys(), (std::vector<std::string>{"", live, lasting, damaged}));
   now = UINT32_MAX;
   EXPECT_EQ(keys(), (std::vector<std::string>{"", lasting, damaged}));
+}
+
+TEST_F(RocksdbEngineTest, ACompactionDropsKeysOfOtherPartitionsOnceItIsKnownWhichTheyAre) {
+  Open();
+  // Of both halves; the empty key carries the decree.
+  std::vector<std::string> ours, others;
+  for (int i = 0; i < 40; ++i) {
+    std::string key = JoinRawKey("h" + std::to_string(i), "s");
+    (PartitionHash(key) % 4 == 1 ? ours : others).push_back(std::move(key));
+  }
+  std::vector<WriteOp> ops;
+  for (const auto* half : {&ours, &others})
+    for (const std::string& key : *half) ops.push_back({.key = key, .value = "v"});
+  Apply(ops);
+  Apply({});
+  const auto left = [&] {
+    std::atomic<bool> cancelled{false};
+    EXPECT_TRUE(engine_->CompactFrom("", {.bottommost = true}, &cancelled).ok());
+    const auto view = engine_->View();
+    size_t records = 0;
+    for (auto walk = view->Walk({}, Direction::kForward); walk->Valid(); walk->Next()) ++records;
+    return records;
+  };
+  const size_t all = ours.size() + others.size();
+  EXPECT_EQ(left(), all);
+  engine_->SetOwnership({.index = 9, .count = 4});
+  EXPECT_EQ(left(), all) << "it is not among them";
+  engine_->SetOwnership({.index = 1, .count = 4});
+  EXPECT_EQ(engine_->ownership(), (KeyOwnership{.index = 1, .count = 4}));
+  EXPECT_EQ(left(), ours.size());
+  for (const std::string& key : ours) EXPECT_TRUE(engine_->Get(key, 0, ReadTier::kAll).ok());
+
+  // The next life knows nothing, and the decree is there.
+  ASSERT_TRUE(engine_->Close().ok());
+  Open();
+  EXPECT_EQ(engine_->last_applied(), Decree(2));
+  EXPECT_EQ(engine_->ownership(), KeyOwnership());
+  Apply({{.key = others[0], .value = "v"}});
+  EXPECT_EQ(left(), ours.size() + 1);
+}
+
+TEST_F(RocksdbEngineTest, IndexStoresKeepAllKeys) {
+  const auto store = factory_.OpenIndexStore(environment_.root() + "/2.0.pegasus/index/store");
+  ASSERT_TRUE(store.ok()) << store.status();
+  EXPECT_EQ((*store)->ownership(), KeyOwnership());
+}
+
+TEST_F(RocksdbEngineTest, WhatItWasCompactedForSurvivesAndGoesWithACheckpoint) {
+  Open();
+  EXPECT_EQ(engine_->compacted_for(), 0);
+  Apply({Put("v")});
+  ASSERT_TRUE(engine_->NoteCompactedFor(16).ok());
+  EXPECT_EQ(engine_->compacted_for(), 16);
+  EXPECT_EQ(engine_->last_compacted_ms(), 0) << "it was not asked for";
+  engine_.reset();  // a crash
+  Open();
+  EXPECT_EQ(engine_->compacted_for(), 16);
+  EXPECT_EQ(engine_->last_applied(), Decree(1));
+  ASSERT_TRUE(engine_->Checkpoint().ok());
+  std::shared_ptr<void> hold;
+  const auto files = engine_->NewestCheckpoint(&hold);
+  ASSERT_TRUE(files.ok()) << files.status();
+  const std::string other = environment_.root() + "/2.4.pegasus/data";
+  ASSERT_TRUE(factory_.InstallCheckpoint(files->directory, files->decree, other).ok());
+  const auto copy = factory_.Open(other);
+  ASSERT_TRUE(copy.ok()) << copy.status();
+  EXPECT_EQ((*copy)->compacted_for(), 16);
+  EXPECT_EQ(OpenRaw()->All(1)["arion_compacted_for_partition_count"], "16");
 }
 
 TEST_F(RocksdbEngineTest, ACompactionOnRequestMergesAllAndIsNoted) {
