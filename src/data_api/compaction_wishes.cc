@@ -65,4 +65,10 @@ std::optional<Engine::CompactionTerms> DueCompaction(const CompactionWishes& wis
   return std::nullopt;
 }
 
+int32_t CompactionAfterSplit(bool was_split, const KeyOwnership& owned, int32_t compacted_for) {
+  // A table that never was split has no such keys, whatever is checked. While it is not known which
+  // keys are the replica's nothing would be dropped.
+  return was_split && owned.MayDrop() && compacted_for < owned.count ? owned.count : 0;
+}
+
 }  // namespace arion

@@ -1,5 +1,5 @@
 // CompactionWishes: what a table's environments manual_compact.* ask for, and when that is due
-// (messages/table_environments.h). Pure.
+// (messages/table_environments.h); and which compaction a split makes due. Pure.
 //
 // Shapes    `once` is due when its trigger time is reached and the last compaction ended before
 //           that. `daily` is due for an hour from each of its times on. A time of day that is set
@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "base/key_ownership.h"
 #include "engine/engine.h"
 
 namespace arion {
@@ -44,5 +45,10 @@ struct CompactionWishes {
 std::optional<Engine::CompactionTerms> DueCompaction(const CompactionWishes& wishes,
                                                      int64_t last_ended_ms, int64_t now_seconds,
                                                      int64_t midnight_seconds);
+
+// The partition count for which a replica's files are to be rewritten, since a split may have left
+// keys of other partitions in them; 0: they need not be. `owned`: by what its compactions drop.
+// `compacted_for`: as the engine has noted it.
+int32_t CompactionAfterSplit(bool was_split, const KeyOwnership& owned, int32_t compacted_for);
 
 }  // namespace arion

@@ -5,7 +5,6 @@
 #include <optional>
 #include <utility>
 
-#include "base/crc.h"
 #include "base/error_code.h"
 #include "base/raw_key.h"
 #include "base/status.h"
@@ -63,6 +62,19 @@ int64_t Limit(int32_t of_request, int64_t of_server) {
   return of_request > 0 ? std::min<int64_t>(of_request, of_server) : of_server;
 }
 
+// Who asks for a key of another partition was routed by an older count. To say that there is no
+// such record would be wrong.
+absl::Status CheckOwned(const ReadTerms& terms, std::string_view hash_key,
+                        std::string_view sort_key = {}) {
+  if (!terms.owned.IsChecked() || terms.owned.OwnsKey(JoinRawKey(hash_key, sort_key)))
+    return absl::OkStatus();
+  return absl::OutOfRangeError("a key of another partition");
+}
+// Records without a hash key are spread by their sort keys: each is looked at.
+absl::Status CheckOwnedHashKey(const ReadTerms& terms, std::string_view hash_key) {
+  return hash_key.empty() ? absl::OkStatus() : CheckOwned(terms, hash_key);
+}
+
 // Empty where the bounds contradict each other.
 KeyRange RangeOf(const MultiGetRequest& request, const KeyFilter& filter) {
   // The client's bounds are sort keys; an empty stop means the end of the hash key. A prefix filter
@@ -105,8 +117,9 @@ absl::StatusOr<std::optional<MultiGetResponse>> GetPoints(const EngineView& view
       place->point = i;
       return std::nullopt;
     }
-    absl::StatusOr<Record> record =
-        view.Get(JoinRawKey(request.hash_key, sort_key), terms.now, tier);
+    const std::string key = JoinRawKey(request.hash_key, sort_key);
+    if (!terms.owned.OwnsKey(key)) continue;
+    absl::StatusOr<Record> record = view.Get(key, terms.now, tier);
     if (absl::IsNotFound(record.status()) && !is_late) continue;
     if (!record.ok() && !absl::IsNotFound(record.status())) return record.status();
     if (is_late || budget.IsFull()) {
@@ -166,7 +179,9 @@ absl::StatusOr<std::optional<MultiGetResponse>> GetRange(const EngineView& view,
     }
     budget.Examined();
     const std::string_view sort_key = walk->key().substr(prefix_bytes);
-    if (IsLeftOut(*walk, terms, [&] { return filter.Passes(sort_key); })) continue;
+    if (IsLeftOut(*walk, terms,
+                  [&] { return filter.Passes(sort_key) && terms.owned.OwnsKey(walk->key()); }))
+      continue;
     const std::string_view value = request.no_value ? std::string_view() : walk->value();
     rows->Add(sort_key, value);
     has_found = true;
@@ -188,6 +203,7 @@ absl::StatusOr<std::optional<MultiGetResponse>> MultiGet(const EngineView& view,
       KeyFilter::Make(request.sort_key_filter_type, request.sort_key_filter_pattern.bytes);
   if (!filter || request.hash_key.bytes.size() > kHashKeyBytesMax)
     return EmptyAnswer<MultiGetResponse>(terms, StorageError::kInvalidArgument);
+  RETURN_IF_ERROR(CheckOwnedHashKey(terms, request.hash_key));
   return request.sort_keys.empty() ? GetRange(view, request, *filter, terms, rows, place)
                                    : GetPoints(view, request, terms, tier, rows, place);
 }
@@ -201,6 +217,9 @@ absl::StatusOr<BatchGetResponse> BatchGet(const EngineView& view, const BatchGet
   if (request.keys.empty() || std::any_of(request.keys.begin(), request.keys.end(), is_too_long))
     return EmptyAnswer<BatchGetResponse>(terms, StorageError::kInvalidArgument);
   auto response = EmptyAnswer<BatchGetResponse>(terms);
+  // All or none: its clients group keys by partitions.
+  for (const FullKey& key : request.keys)
+    RETURN_IF_ERROR(CheckOwned(terms, key.hash_key, key.sort_key));
   Budget budget(terms, INT64_MAX, INT64_MAX, terms.limits.batch_get_bytes);
   for (const FullKey& key : request.keys) {
     // A part of it would look like the whole.
@@ -221,6 +240,7 @@ absl::StatusOr<std::optional<CountResponse>> CountSortKeys(const EngineView& vie
                                                            ReadPlace* place) {
   if (hash_key.size() > kHashKeyBytesMax)
     return EmptyAnswer<CountResponse>(terms, StorageError::kInvalidArgument);
+  RETURN_IF_ERROR(CheckOwnedHashKey(terms, hash_key));
   auto response = EmptyAnswer<CountResponse>(terms);
   // One deadline for all turns: a count that takes longer is useless to the client that waits.
   if (!place->deadline) place->deadline = terms.deadline;
@@ -241,7 +261,7 @@ absl::StatusOr<std::optional<CountResponse>> CountSortKeys(const EngineView& vie
       return std::nullopt;
     }
     budget.Examined();
-    if (!IsLeftOut(*walk, terms, [] { return true; })) ++place->count;
+    if (!IsLeftOut(*walk, terms, [&] { return terms.owned.OwnsKey(walk->key()); })) ++place->count;
   }
   RETURN_IF_ERROR(walk->status());
   response.count = place->count;
@@ -251,18 +271,21 @@ absl::StatusOr<std::optional<CountResponse>> CountSortKeys(const EngineView& vie
 // ---- scans ----
 
 std::unique_ptr<ScanCursor> ScanCursor::Make(std::shared_ptr<const EngineView> view,
-                                             const GetScannerRequest& request, Owns owns) {
+                                             const GetScannerRequest& request,
+                                             std::shared_ptr<const KeyOwnership> owned) {
   auto hash_filter =
       KeyFilter::Make(request.hash_key_filter_type, request.hash_key_filter_pattern.bytes);
   auto sort_filter =
       KeyFilter::Make(request.sort_key_filter_type, request.sort_key_filter_pattern.bytes);
   if (!hash_filter || !sort_filter) return nullptr;
-  return std::unique_ptr<ScanCursor>(new ScanCursor(
-      std::move(view), request, *std::move(hash_filter), *std::move(sort_filter), std::move(owns)));
+  return std::unique_ptr<ScanCursor>(new ScanCursor(std::move(view), request,
+                                                    *std::move(hash_filter),
+                                                    *std::move(sort_filter), std::move(owned)));
 }
 
 ScanCursor::ScanCursor(std::shared_ptr<const EngineView> view, const GetScannerRequest& request,
-                       KeyFilter hash_filter, KeyFilter sort_filter, Owns owns)
+                       KeyFilter hash_filter, KeyFilter sort_filter,
+                       std::shared_ptr<const KeyOwnership> owned)
     : view_(std::move(view)),
       batch_size_(request.batch_size),
       with_value_(!request.no_value),
@@ -270,7 +293,7 @@ ScanCursor::ScanCursor(std::shared_ptr<const EngineView> view, const GetScannerR
       only_count_(request.only_return_count.value_or(false)),
       hash_filter_(std::move(hash_filter)),
       sort_filter_(std::move(sort_filter)),
-      owns_(request.validate_partition_hash.value_or(true) ? std::move(owns) : nullptr) {
+      owned_(std::move(owned)) {
   const std::string& start = request.start_key.bytes;
   const std::string& stop = request.stop_key.bytes;
   range_.first = request.start_inclusive ? start : JustBehind(start);
@@ -293,7 +316,15 @@ bool ScanCursor::Passes(std::string_view raw_key) const {
   const std::optional<KeyParts> parts = SplitRawKey(raw_key);
   if (!parts || !hash_filter_.Passes(parts->hash_key) || !sort_filter_.Passes(parts->sort_key))
     return false;
-  return owns_ == nullptr || owns_(PartitionHash(raw_key));
+  return owned_ == nullptr || owned_->OwnsKey(raw_key);
+}
+
+bool ScanCursor::IsElsewhere() const {
+  if (ended_ || owned_ == nullptr || owned_->OwnsKey(range_.first)) return false;
+  const std::optional<KeyParts> parts = SplitRawKey(range_.first);
+  if (!parts || parts->hash_key.empty()) return false;
+  const std::string behind = EndOfPrefix(JoinRawKey(parts->hash_key, ""));
+  return !behind.empty() && range_.end <= behind;
 }
 
 absl::StatusOr<ScanResponse> ScanCursor::NextBatch(const ReadTerms& terms, int64_t next_id,

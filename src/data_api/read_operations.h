@@ -5,7 +5,8 @@
 //   for (ReadPlace place; !answer;)  // each turn in a task of its own, so that others get theirs
 //     ASSIGN_OR_RETURN(answer, MultiGet(view, request, terms, ReadTier::kAll, &rows, &place));
 //
-// Errors    Of the engine: its status. Of the request: the answer's `error`.
+// Errors    Of the engine: its status. Of the request: the answer's `error`. OutOfRange: it names a
+//           key of another partition; nothing was read.
 // Threads   A view, a cursor: one thread at a time. They wait for the disk, but for MultiGet and
 //           BatchGet with ReadTier::kCacheOnly (Unavailable: ask again with kAll, in the pool).
 // Promises  Each call ends after its limits of records, bytes and time; nothing holds more memory
@@ -18,7 +19,6 @@
 #include <absl/time/time.h>
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +26,7 @@
 
 #include "base/ids.h"
 #include "base/instant.h"
+#include "base/key_ownership.h"
 #include "data_api/key_filter.h"
 #include "engine/engine.h"
 #include "messages/client_messages.h"
@@ -69,6 +70,8 @@ struct ReadTerms {
   ReadLimits limits;
   // Counts what walks leave out. nullptr: nobody asks.
   ReadTally* tally = nullptr;
+  // Other keys are not read.
+  KeyOwnership owned;
 };
 
 // Where the next turn of a read goes on. A new one is the beginning.
@@ -106,13 +109,14 @@ absl::StatusOr<std::optional<CountResponse>> CountSortKeys(const EngineView& vie
 // holds that view, which pins no memtable, and no iterator, which would pin all of its time.
 class ScanCursor {
  public:
-  // Which keys belong to the partition, by the hash of the key.
-  using Owns = std::function<bool(uint64_t partition_hash)>;
-
-  // nullptr: the request can't be right (kInvalidArgument). `owns` is asked only where the request
-  // wants it checked; null: all keys belong.
+  // nullptr: the request can't be right (kInvalidArgument). `owned`: the partition's keys, for as
+  // long as the scan goes on, whether the request wants that checked or not; null: all are. Whoever
+  // knows it weakly can tell when the scan has ended.
   static std::unique_ptr<ScanCursor> Make(std::shared_ptr<const EngineView> view,
-                                          const GetScannerRequest& request, Owns owns);
+                                          const GetScannerRequest& request,
+                                          std::shared_ptr<const KeyOwnership> owned);
+  // Whether all that the scan is about are records of one hash key, which is another partition's.
+  bool IsElsewhere() const;
   // The next batch; its records are added to `rows`, in the order of raw keys. Its context_id is
   // `next_id`, or kScanEnded when nothing is left. A batch may be empty before the end.
   absl::StatusOr<ScanResponse> NextBatch(const ReadTerms& terms, int64_t next_id,
@@ -123,7 +127,8 @@ class ScanCursor {
 
  private:
   ScanCursor(std::shared_ptr<const EngineView> view, const GetScannerRequest& request,
-             KeyFilter hash_filter, KeyFilter sort_filter, Owns owns);
+             KeyFilter hash_filter, KeyFilter sort_filter,
+             std::shared_ptr<const KeyOwnership> owned);
   bool Passes(std::string_view raw_key) const;
 
   const std::shared_ptr<const EngineView> view_;
@@ -138,7 +143,7 @@ class ScanCursor {
   const KeyFilter hash_filter_;
   const KeyFilter sort_filter_;
   // Null: not checked.
-  const Owns owns_;
+  const std::shared_ptr<const KeyOwnership> owned_;
 };
 
 }  // namespace arion

@@ -37,7 +37,9 @@ class Environments {
 }  // namespace
 
 TableSettings TableSettings::From(const AppInfo& app) {
-  TableSettings settings{.partition_count = app.partition_count};
+  TableSettings settings{
+      .partition_count = app.partition_count,
+      .was_split = app.init_partition_count > 0 && app.init_partition_count < app.partition_count};
   // Most tables have none.
   if (app.envs.empty()) return settings;
   const Environments envs(app.envs);

@@ -10,10 +10,12 @@
 
 #include <absl/time/time.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
+#include "base/key_ownership.h"
 #include "data_api/compaction_wishes.h"
 #include "messages/index_definition.h"
 #include "messages/table_environments.h"
@@ -26,6 +28,8 @@ struct AppInfo;
 struct TableSettings {
   // Of the table; no environment.
   int32_t partition_count = 0;
+  // It had fewer partitions once; no environment.
+  bool was_split = false;
   // default_ttl; 0: none.
   uint32_t default_ttl_seconds = 0;
   // replica.split.validate_partition_hash
@@ -53,12 +57,9 @@ struct TableSettings {
 
   // What `app.envs` says. Keys that do not act on a replica are passed over.
   static TableSettings From(const AppInfo& app);
-  // Whether a key of this hash belongs into partition `index`. Always true while that is not
-  // checked.
-  bool Owns(int32_t index, uint64_t partition_hash) const {
-    return !validate_partition_hash || partition_count <= 0 ||
-           static_cast<int64_t>(partition_hash & static_cast<uint64_t>(partition_count - 1)) ==
-               index;
+  // Which keys belong into partition `index`: all of them while that is not checked.
+  KeyOwnership KeysOf(int32_t index) const {
+    return {.index = index, .count = validate_partition_hash ? std::max(partition_count, 0) : 0};
   }
   // The expiry of a put in seconds since 2016; 0: never. `expire_ts` is what the put names; where
   // it names none, the table's default counts from `now`.

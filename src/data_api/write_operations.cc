@@ -52,6 +52,36 @@ std::string_view HashKeyOf(const T& request) {
     return SplitRawKey(request)->hash_key;
 }
 
+template <class T>
+// Of the same three shapes.
+bool AreOwned(const KeyOwnership& owned, const T& request) {
+  if constexpr (requires { request.hash_key; }) {
+    const std::string_view hash_key = request.hash_key;
+    const auto owns = [&](std::string_view sort_key) {
+      return owned.OwnsKey(JoinRawKey(hash_key, sort_key));
+    };
+    // Records without a hash key are spread by their sort keys.
+    if (!hash_key.empty()) return owns({});
+    const auto all = [](const auto& entries, const auto& is) {
+      return std::all_of(entries.begin(), entries.end(), is);
+    };
+    if constexpr (requires { request.kvs; })
+      return all(request.kvs, [&](const KeyValue& kv) { return owns(kv.key); });
+    else if constexpr (requires { request.sort_keys; })
+      return all(request.sort_keys, owns);
+    else if constexpr (requires { request.mutate_list; })
+      return owns(request.check_sort_key) &&
+             all(request.mutate_list, [&](const Mutate& m) { return owns(m.sort_key); });
+    else
+      return owns(request.check_sort_key) &&
+             (!request.set_diff_sort_key || owns(request.set_sort_key));
+  } else if constexpr (requires { request.key; }) {
+    return owned.OwnsKey(request.key);
+  } else {
+    return owned.OwnsKey(request);
+  }
+}
+
 // Only these three repeat the hash key for each of their entries.
 uint64_t ExpandedBytes(const MultiPutRequest& r) {
   uint64_t bytes = 0;
@@ -264,6 +294,12 @@ absl::StatusOr<WriteOperation> WriteOperation::Decode(WriteCode code, std::strin
 std::string_view WriteOperation::hash_key() const {
   CHECK(is_acceptable_);
   return std::visit([](const auto& request) { return HashKeyOf(request); }, request_);
+}
+
+bool WriteOperation::IsOwned(const KeyOwnership& owned) const {
+  CHECK(is_acceptable_);
+  return !owned.IsChecked() ||
+         std::visit([&](const auto& request) { return AreOwned(owned, request); }, request_);
 }
 
 uint64_t WriteOperation::expanded_bytes() const {

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "base/error_code.h"
+#include "base/key_ownership.h"
 #include "base/mutation.h"
 #include "engine/engine.h"
 #include "messages/client_messages.h"
@@ -66,6 +67,8 @@ class WriteOperation {
   WriteOutcome Refusal() const { return {.error = StorageError::kInvalidArgument}; }
   // By which writes are ordered (write_order.h). Lives as long as this is not moved from.
   std::string_view hash_key() const;
+  // Whether all its keys are the partition's.
+  bool IsOwned(const KeyOwnership& owned) const;
   // How much its keys and values take once each key is whole: a short list under a long hash key
   // grows. At least the size of the body.
   uint64_t expanded_bytes() const;

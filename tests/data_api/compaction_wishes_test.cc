@@ -55,5 +55,16 @@ TEST(CompactionWishesTest, AllThatATableSaysIsRead) {
   EXPECT_FALSE(CompactionWishes::From({}).Any());
 }
 
+TEST(CompactionAfterSplitTest, ASplitMakesOneDueUntilItIsDoneForTheCount) {
+  const KeyOwnership owned{.index = 1, .count = 8};
+  EXPECT_EQ(CompactionAfterSplit(true, owned, 0), 8);
+  EXPECT_EQ(CompactionAfterSplit(true, owned, 4), 8) << "it was split twice";
+  EXPECT_EQ(CompactionAfterSplit(true, owned, 8), 0);
+  EXPECT_EQ(CompactionAfterSplit(true, {.index = 1, .count = 4}, 8), 0);
+  EXPECT_EQ(CompactionAfterSplit(false, owned, 0), 0) << "it never was split";
+  EXPECT_EQ(CompactionAfterSplit(true, {}, 0), 0) << "nothing would go";
+  EXPECT_EQ(CompactionAfterSplit(true, {.index = 8, .count = 8}, 0), 0);
+}
+
 }  // namespace
 }  // namespace arion

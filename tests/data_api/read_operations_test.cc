@@ -56,7 +56,14 @@ class ReadOperationsTest : public testing::TestWithParam<MakeFactory> {
             .now = kNow,
             .clock = environment_.clock(),
             .deadline = Instant::InfiniteFuture(),
-            .limits = limits_};
+            .limits = limits_,
+            .owned = owned_};
+  }
+  // The partition that has this key, of many.
+  static KeyOwnership OwnerOf(std::string_view hash, std::string_view sort = {}) {
+    constexpr int32_t kCount = 1024;
+    return {.index = static_cast<int32_t>(PartitionHash(JoinRawKey(hash, sort)) % kCount),
+            .count = kCount};
   }
 
   MultiGetResponse Get(const MultiGetRequest& request) {
@@ -85,13 +92,15 @@ class ReadOperationsTest : public testing::TestWithParam<MakeFactory> {
   }
 
   std::unique_ptr<ScanCursor> Cursor(const GetScannerRequest& request,
-                                     ScanCursor::Owns owns = nullptr) {
-    return ScanCursor::Make(engine_->View(), request, std::move(owns));
+                                     const std::optional<KeyOwnership>& owned = {}) {
+    return ScanCursor::Make(engine_->View(), request,
+                            owned ? std::make_shared<const KeyOwnership>(*owned) : nullptr);
   }
   // Everything that a scan returns, batch by batch: sort keys joined, "|" between batches, and how
   // it ended.
-  std::string Scan(const GetScannerRequest& request, ScanCursor::Owns owns = nullptr) {
-    const auto cursor = Cursor(request, std::move(owns));
+  std::string Scan(const GetScannerRequest& request,
+                   const std::optional<KeyOwnership>& owned = {}) {
+    const auto cursor = Cursor(request, owned);
     if (cursor == nullptr) return "refused";
     std::string text;
     for (int64_t id = 10; id < 60; ++id) {
@@ -122,6 +131,7 @@ class ReadOperationsTest : public testing::TestWithParam<MakeFactory> {
   std::unique_ptr<EngineFactory> factory_ = GetParam()(environment_);
   std::unique_ptr<Engine> engine_;
   ReadLimits limits_;
+  KeyOwnership owned_;
 };
 
 // A scan that is left in its middle holds no memtable back.
@@ -653,13 +663,60 @@ TEST_P(ReadOperationsTest, ExpiriesAreToldOnRequest) {
   EXPECT_EQ(batch.kvs[1].expire_ts_seconds, 0);
 }
 
-TEST_P(ReadOperationsTest, RecordsOfOtherPartitionsAreLeftOutUnlessTheClientWantsThem) {
+TEST_P(ReadOperationsTest, ScansLeaveOutRecordsOfOtherPartitionsWhateverTheClientWants) {
   Fill("a", {"1"});
   Fill("b", {"2"});
-  const ScanCursor::Owns only_a = [](uint64_t hash) { return hash == Crc64("a"); };
-  EXPECT_EQ(Scan(FullScan([](auto&) {}), only_a), "1") << "absent means true";
-  EXPECT_EQ(Scan(FullScan([](auto& r) { r.validate_partition_hash = true; }), only_a), "1");
-  EXPECT_EQ(Scan(FullScan([](auto& r) { r.validate_partition_hash = false; }), only_a), "12");
+  EXPECT_EQ(Scan(FullScan([](auto&) {})), "12") << "not checked";
+  for (const std::optional<bool> wish : {std::optional<bool>(), std::optional(true), {false}})
+    EXPECT_EQ(Scan(FullScan([&](auto& r) { r.validate_partition_hash = wish; }), OwnerOf("a")),
+              "1");
+}
+
+TEST_P(ReadOperationsTest, AScanOfOneHashKeyIsOfOnePartition) {
+  const auto is_elsewhere = [&](std::string start, std::string stop, const KeyOwnership& owned) {
+    return Cursor(FullScan([&](auto& r) {
+                    r.start_key = std::move(start);
+                    r.stop_key = std::move(stop);
+                  }),
+                  owned)
+        ->IsElsewhere();
+  };
+  const std::string first = JoinRawKey("a", ""), behind = EndOfPrefix(first);
+  EXPECT_FALSE(is_elsewhere(first, behind, OwnerOf("a")));
+  EXPECT_TRUE(is_elsewhere(first, behind, OwnerOf("b")));
+  EXPECT_TRUE(is_elsewhere(JoinRawKey("a", "1"), JoinRawKey("a", "3"), OwnerOf("b")));
+  EXPECT_FALSE(is_elsewhere(first, "\xff\xff", OwnerOf("b"))) << "of all hash keys from here on";
+  EXPECT_FALSE(is_elsewhere(first, behind, {})) << "not checked";
+}
+
+TEST_P(ReadOperationsTest, KeysOfOtherPartitionsAreNotRead) {
+  Fill("h", {"a", "b"});
+  Fill("", {"a", "b"});
+  const auto view = engine_->View();
+  const auto count = [&](std::string_view hash_key) {
+    ReadPlace place;
+    return CountSortKeys(*view, hash_key, Terms(), &place);
+  };
+  const auto range = [&](const char* hash_key) {
+    return WholeMultiGet(*view, {.hash_key = hash_key, .start_inclusive = true}, Terms());
+  };
+  const auto batch = [&](std::vector<FullKey> keys) {
+    return BatchGet(*view, {.keys = std::move(keys)}, Terms(), ReadTier::kAll);
+  };
+  owned_ = OwnerOf("h");
+  EXPECT_EQ(range("h")->kvs.size(), 2u);
+  EXPECT_EQ((*count("h"))->count, 2);
+  EXPECT_EQ(batch({{"h", "a"}, {"h", "b"}})->data.size(), 2u);
+  EXPECT_TRUE(absl::IsOutOfRange(batch({{"h", "a"}, {"", "a"}}).status()));
+  owned_ = OwnerOf("", "a");
+  EXPECT_TRUE(absl::IsOutOfRange(range("h").status()));
+  EXPECT_TRUE(absl::IsOutOfRange(count("h").status()));
+  EXPECT_TRUE(absl::IsOutOfRange(batch({{"h", "a"}}).status()));
+  // Without a hash key each record is of its own partition.
+  EXPECT_EQ(Keys(range("")->kvs), Strings{"a"});
+  EXPECT_EQ((*count(""))->count, 1);
+  const auto points = WholeMultiGet(*view, {.sort_keys = {"a", "b"}}, Terms());
+  EXPECT_EQ(Keys(points->kvs), Strings{"a"});
 }
 
 TEST_P(ReadOperationsTest, AScanSeesWhatWasThereWhenItBegan) {

@@ -66,12 +66,19 @@ TEST(TableSettingsTest, WhomItDeniesIsRead) {
   EXPECT_FALSE(Settings({}).deny);
 }
 
-TEST(TableSettingsTest, AKeyBelongsIntoThePartitionOfItsHashsLowBits) {
-  const TableSettings checked = Settings({{kEnvValidatePartitionHash, "true"}});
-  EXPECT_TRUE(checked.Owns(5, 0xff05));
-  EXPECT_TRUE(checked.Owns(7, 0xff0f));
-  EXPECT_FALSE(checked.Owns(5, 0xff06));
-  EXPECT_TRUE(Settings({}).Owns(5, 0xff06)) << "not checked";
+TEST(TableSettingsTest, KeysAreAPartitionsWhereThatIsChecked) {
+  EXPECT_EQ(Settings({{kEnvValidatePartitionHash, "true"}}).KeysOf(5),
+            (KeyOwnership{.index = 5, .count = 8}));
+  EXPECT_TRUE(Settings({}).KeysOf(5).Owns(0xff06)) << "not checked";
+}
+
+TEST(TableSettingsTest, ATableWasSplitIfItBeganWithFewerPartitions) {
+  AppInfo app{.app_name = "t", .app_id = 2, .partition_count = 8};
+  EXPECT_FALSE(TableSettings::From(app).was_split);
+  app.init_partition_count = 8;
+  EXPECT_FALSE(TableSettings::From(app).was_split) << "begun, or cancelled";
+  app.init_partition_count = 4;
+  EXPECT_TRUE(TableSettings::From(app).was_split);
 }
 
 TEST(TableSettingsTest, ThePutsOwnExpiryGoesBeforeTheTables) {

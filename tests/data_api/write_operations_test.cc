@@ -187,11 +187,53 @@ TEST(WriteOperationTest, TableSettingsAreReadFromTheEnvironments) {
             absl::Milliseconds(250));
   EXPECT_EQ(from({{"replica.rocksdb_iteration_threshold_time_ms", "0"}}).iteration_time_max,
             absl::InfiniteDuration());
-  EXPECT_TRUE(from({}).Owns(3, 5)) << "not checked";
-  const TableSettings split = from({{"replica.split.validate_partition_hash", "true"}});
-  EXPECT_FALSE(split.Owns(3, 5));
-  EXPECT_TRUE(split.Owns(5, 5 + 8 * 7));
-  EXPECT_TRUE(split.Owns(7, UINT64_MAX));
+  EXPECT_EQ(from({}).KeysOf(3), (KeyOwnership{.index = 3})) << "not checked";
+  EXPECT_EQ(from({{"replica.split.validate_partition_hash", "true"}}).KeysOf(3),
+            (KeyOwnership{.index = 3, .count = 8}));
+}
+
+TEST(WriteOperationTest, WhetherAllItsKeysAreThePartitions) {
+  const auto owned_by = [](const std::string& raw_key) {
+    return KeyOwnership{.index = static_cast<int32_t>(PartitionHash(raw_key) % 1024),
+                        .count = 1024};
+  };
+  const auto expect = [&](WriteCode code, std::string body, const std::string& key, bool is_owned) {
+    const auto write = WriteOperation::Decode(code, std::move(body));
+    ASSERT_TRUE(write.ok()) << write.status();
+    EXPECT_EQ(write->IsOwned(owned_by(key)), is_owned) << WriteCodeName(code) << " " << key;
+    EXPECT_TRUE(write->IsOwned({}));
+  };
+  const std::string ours = JoinRawKey("h", "s"), other = JoinRawKey("g", "s");
+  const std::pair<WriteCode, std::string> writes[] = {
+      {WriteCode::kPut, EncodeWrapped(UpdateRequest{.key = ours, .value = "v"})},
+      {WriteCode::kRemove, EncodeWrapped(Blob(ours))},
+      {WriteCode::kMultiPut, EncodeWrapped(MultiPutRequest{.hash_key = "h", .kvs = {{"s", "v"}}})},
+      {WriteCode::kMultiRemove,
+       EncodeWrapped(MultiRemoveRequest{.hash_key = "h", .sort_keys = {"s"}})},
+      {WriteCode::kIncr, EncodeWrapped(IncrRequest{.key = ours, .increment = 1})},
+      {WriteCode::kCheckAndSet, EncodeWrapped(CheckAndSetRequest{.hash_key = "h"})},
+      {WriteCode::kCheckAndMutate,
+       EncodeWrapped(CheckAndMutateRequest{.hash_key = "h", .mutate_list = {Mutate{}}})}};
+  for (const auto& [code, body] : writes) {
+    expect(code, body, ours, true);
+    expect(code, body, other, false);
+  }
+  // Without a hash key each sort key counts.
+  const std::string plain = JoinRawKey("", "s");
+  expect(WriteCode::kPut, EncodeWrapped(UpdateRequest{.key = plain}), plain, true);
+  expect(WriteCode::kMultiPut, EncodeWrapped(MultiPutRequest{.kvs = {{"s", "v"}}}), plain, true);
+  expect(WriteCode::kMultiPut, EncodeWrapped(MultiPutRequest{.kvs = {{"s", "v"}, {"t", "v"}}}),
+         plain, false);
+  expect(WriteCode::kMultiRemove, EncodeWrapped(MultiRemoveRequest{.sort_keys = {"t"}}), plain,
+         false);
+  expect(WriteCode::kCheckAndSet,
+         EncodeWrapped(CheckAndSetRequest{
+             .check_sort_key = "s", .set_diff_sort_key = true, .set_sort_key = "t"}),
+         plain, false);
+  expect(WriteCode::kCheckAndMutate,
+         EncodeWrapped(CheckAndMutateRequest{.check_sort_key = "s",
+                                             .mutate_list = {Mutate{.sort_key = "t"}}}),
+         plain, false);
 }
 
 // ---- INCR ----
