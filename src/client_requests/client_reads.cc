@@ -138,9 +138,11 @@ void ClientReads::Read(ReadCode code, ClientRequest request, Instant deadline,
   if (partition_.IsTooLate(deadline)) return request.responder.Drop();
   if (admission_.IsDenied(request, &DenyRule::reads)) return;
   ClientAnswer& responder = request.responder;
-  // A scan in progress was checked when it was opened, and its request has no partition hash.
-  if (!admission_.Settings().Owns(partition_.pid.index, request.header.partition_hash) &&
-      code != ReadCode::kScan)
+  // A scan in progress was checked when it was opened, and its request has no partition hash. Nor
+  // have those of old Python clients: of them the keys alone are judged.
+  const KeyOwnership owned = Owned();
+  if (code != ReadCode::kScan && request.header.partition_hash != 0 &&
+      !owned.Owns(request.header.partition_hash))
     return responder.Reply(ErrorCode::kParentPartitionMisused);
   // Order matters, as for writes: what costs nothing and depends on nobody comes first.
   if (!partition_.office.MayServe()) return responder.Reply(ErrorCode::kInvalidState);
@@ -153,7 +155,7 @@ void ClientReads::Read(ReadCode code, ClientRequest request, Instant deadline,
                                 Read(code, std::move(delayed), deadline, Throttles::kPassed);
                               });
   }
-  Call call{.code = code, .kind = KindOf(request), .deadline = deadline};
+  Call call{.code = code, .kind = KindOf(request), .deadline = deadline, .owned = owned};
   // Held requests have passed the throttles.
   if (const ErrorCode gate = partition_.office.ReadGate(call.kind); gate != ErrorCode::kOk)
     return admission_.Hold(std::move(request), gate, [this, code, deadline](ClientRequest held) {
@@ -176,6 +178,7 @@ void ClientReads::ReadOne(Call call, const std::string& body) {
   const uint32_t now = ExpiryNow(partition_.clock);
   const std::optional<KeyParts> parts = SplitRawKey(*key);
   if (!parts) return AnswerOne(std::move(call), absl::InvalidArgumentError("malformed key"), now);
+  if (!call.owned.OwnsKey(*key)) return call.responder.Reply(ErrorCode::kParentPartitionMisused);
   // Noted before the result is known: a key that is missed often is hot, too.
   partition_.NoteKey(KeyUse::kRead, parts->hash_key, call.responder.arrived());
   hot_reads_.Note(*key);
@@ -216,6 +219,8 @@ void ClientReads::AnswerOne(Call call, absl::StatusOr<Record> record, uint32_t n
   // replica/P1, again: what was read counts only if this server may still speak for the partition.
   if (const ErrorCode gate = partition_.office.ReadGate(call.kind); gate != ErrorCode::kOk)
     return call.responder.Reply(gate);
+  // client_reads/D3: the key may have moved, and what was read may be dropped already.
+  if (call.owned != Owned()) return call.responder.Reply(ErrorCode::kParentPartitionMisused);
   StorageError error = StorageError::kOk;
   if (absl::IsNotFound(record.status()))
     error = StorageError::kNotFound;
@@ -285,7 +290,7 @@ void ClientReads::ReadPoints(Call call, std::string body, PointsOf points_of, Op
   // not known.
   if (points > 0 && points <= kPointsOnStrandMax) {
     MaybeAnswer answer =
-        read.Take(*get, TermsOf(ExpiryNow(partition_.clock), admission_.Settings(), call.deadline),
+        read.Take(*get, TermsOf(ExpiryNow(partition_.clock), admission_.Settings(), call),
                   ReadTier::kCacheOnly);
     // Something is not in the cache, or there is too much: the pool begins anew with all of it.
     if (!WantsAnotherTurn(answer) && !absl::IsUnavailable(answer.status()))
@@ -353,7 +358,7 @@ void ClientReads::ReadSeveral(Call call, std::string body) {
 }
 
 ReadTerms ClientReads::TermsOf(uint32_t now, const TableSettings& settings,
-                               Instant deadline) const {
+                               const Call& call) const {
   const Clock& clock = partition_.clock;
   // A limit of the table counts for each turn; the client's deadline for the whole.
   const bool is_limited = settings.iteration_time_max != absl::InfiniteDuration();
@@ -361,8 +366,10 @@ ReadTerms ClientReads::TermsOf(uint32_t now, const TableSettings& settings,
           .server = partition_.server,
           .now = now,
           .clock = clock,
-          .deadline = is_limited ? std::min(deadline, clock.Now() + settings.iteration_time_max)
-                                 : deadline};
+          .deadline = is_limited
+                          ? std::min(call.deadline, clock.Now() + settings.iteration_time_max)
+                          : call.deadline,
+          .owned = call.owned};
 }
 
 void ClientReads::ReadInPool(Call call, Work work, absl::AnyInvocable<void()> then) {
@@ -374,11 +381,13 @@ void ClientReads::ReadInPool(Call call, Work work, absl::AnyInvocable<void()> th
   const Instant arrived = partition_.clock.Now();
   in_pool_.Arrived(arrived);
   partition_.in_pool(
-      [this, arrived, turn, settings = admission_.Settings(), deadline = call.deadline] {
+      [this, arrived, turn, settings = admission_.Settings(), deadline = call.deadline,
+       owned = call.owned] {
         in_pool_.Began(arrived);
         // The time is that of the reading, not of the waiting in the pool's queue.
         if (!partition_.IsTooLate(deadline)) {
-          ReadTerms terms = TermsOf(ExpiryNow(partition_.clock), settings, deadline);
+          ReadTerms terms = TermsOf(ExpiryNow(partition_.clock), settings,
+                                    {.deadline = deadline, .owned = owned});
           ReadTally tally;
           terms.tally = &tally;
           turn->answer = turn->work(terms);
@@ -413,6 +422,10 @@ void ClientReads::AnswerSeveral(Call call, absl::StatusOr<std::optional<std::str
   // replica/P1, as after a read: it counts only if this server may still speak for the partition.
   if (const ErrorCode gate = partition_.office.ReadGate(call.kind); gate != ErrorCode::kOk)
     return call.responder.Reply(gate);
+  const bool is_scan = call.code == ReadCode::kScan || call.code == ReadCode::kGetScanner;
+  // Either it names a key of another partition, or client_reads/D3.
+  if (absl::IsOutOfRange(body.status()) || (!is_scan && call.owned != Owned()))
+    return call.responder.Reply(ErrorCode::kParentPartitionMisused);
   if (body.ok()) return Answer(std::move(call), **std::move(body));
   if (absl::IsInvalidArgument(body.status())) return call.responder.Reply(ErrorCode::kInvalidData);
   const StorageError error =
@@ -426,20 +439,33 @@ void ClientReads::AnswerSeveral(Call call, absl::StatusOr<std::optional<std::str
 // ---- scans ----
 
 void ClientReads::OpenScan(Call call, const GetScannerRequest& request) {
-  const TableSettings& settings = admission_.Settings();
-  // A copy of the settings: the scan may outlive them.
-  ScanCursor::Owns owns;
-  if (settings.validate_partition_hash)
-    owns = [settings, index = partition_.pid.index](uint64_t hash) {
-      return settings.Owns(index, hash);
-    };
   std::unique_ptr<ScanCursor> cursor =
-      ScanCursor::Make(partition_.engine->View(), request, std::move(owns));
+      ScanCursor::Make(partition_.engine->View(), request, OwnedByScan());
   if (cursor == nullptr)
     return call.responder.Reply(
         ErrorCode::kOk,
         FailedAnswer(call.code, StorageError::kInvalidArgument, partition_.pid, partition_.server));
+  if (cursor->IsElsewhere()) return call.responder.Reply(ErrorCode::kParentPartitionMisused);
   ContinueScan(std::move(call), std::move(cursor));
+}
+
+std::shared_ptr<const KeyOwnership> ClientReads::OwnedByScan() {
+  const KeyOwnership owned = Owned();
+  std::erase_if(owned_by_scans_, [](const auto& one) { return one.expired(); });
+  for (const auto& one : owned_by_scans_)
+    if (auto held = one.lock(); held != nullptr && *held == owned) return held;
+  auto made = std::make_shared<const KeyOwnership>(owned);
+  owned_by_scans_.push_back(made);
+  return made;
+}
+
+bool ClientReads::HasFormerScans() {
+  scans_.DropUnused(partition_.clock.Now());
+  const KeyOwnership owned = Owned();
+  return std::any_of(owned_by_scans_.begin(), owned_by_scans_.end(), [&](const auto& one) {
+    const std::shared_ptr<const KeyOwnership> held = one.lock();
+    return held != nullptr && *held != owned;
+  });
 }
 
 void ClientReads::ContinueScan(Call call, std::unique_ptr<ScanCursor> cursor) {

@@ -9,6 +9,9 @@
 //               read and allows it when it is answered.
 //           client_reads/D2  After EndScans no scan holds a view of the engine, but those in the
 //               pool.
+//           client_reads/D3  A read that was begun before a split is not answered after it. But a
+//               scan goes on, on its view, with the keys that were the partition's when it began:
+//               its client does not know of the other half.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -49,6 +52,8 @@ class ClientReads {
   void ClearScanner(const InboundRequest& request);
   // Drops all scans with their views. Their clients begin anew.
   void EndScans() { scans_.Clear(); }
+  // Whether a scan is under way that was begun while other keys were the partition's than now.
+  bool HasFormerScans();
   // A sample of what was read last.
   std::vector<std::string> HotKeys() const { return hot_reads_.Keys(); }
   void Close();
@@ -59,6 +64,8 @@ class ClientReads {
     ReadKind kind = ReadKind::kPrimaryOnly;
     ClientAnswer responder;
     Instant deadline;
+    // When it came.
+    KeyOwnership owned;
   };
   enum class Throttles : uint8_t { kToBeAsked, kPassed };
   // One turn of a read. nullopt: others get theirs, then it is called again (read_operations.h). It
@@ -72,7 +79,8 @@ class ClientReads {
   // `points_of`: how many keys it names; 0: a range.
   template <class Request, class PointsOf, class Operate>
   void ReadPoints(Call call, std::string body, PointsOf points_of, Operate operate);
-  ReadTerms TermsOf(uint32_t now, const TableSettings& settings, Instant deadline) const;
+  KeyOwnership Owned() { return admission_.Settings().KeysOf(partition_.pid.index); }
+  ReadTerms TermsOf(uint32_t now, const TableSettings& settings, const Call& call) const;
   // Whether the pool's queue waits too long already; then the request was answered kBusy.
   bool IsPoolLate(ClientAnswer& responder);
   void ReadInPool(Call call, Work work, absl::AnyInvocable<void()> then);
@@ -81,6 +89,7 @@ class ClientReads {
   void AnswerSeveral(Call call, absl::StatusOr<std::optional<std::string>> body);
   void Answer(Call call, std::string body);
   void OpenScan(Call call, const GetScannerRequest& request);
+  std::shared_ptr<const KeyOwnership> OwnedByScan();
   void ContinueScan(Call call, std::unique_ptr<ScanCursor> cursor);
   void ScheduleScanSweep();
 
@@ -90,6 +99,8 @@ class ClientReads {
   HotReads hot_reads_;
   QueueTime in_pool_;
   ScannerTable scans_;
+  // By which scans under way were begun; each holds its own.
+  std::vector<std::weak_ptr<const KeyOwnership>> owned_by_scans_;
   TimerId scan_timer_ = kNoTimer;
 };
 

@@ -50,7 +50,10 @@ void ClientWrites::Write(WriteCode code, ClientRequest request, Instant deadline
     partition_.figures().Count(ReplicaCount::kOversizedWrites);
     return refuse(ErrorCode::kInvalidData);
   }
-  if (!admission_.Settings().Owns(partition_.pid.index, request.header.partition_hash))
+  // A header without a hash is of old Python clients: only the keys are judged then, as they are in
+  // any case (Order).
+  if (const KeyOwnership owned = admission_.Settings().KeysOf(partition_.pid.index);
+      request.header.partition_hash != 0 && !owned.Owns(request.header.partition_hash))
     return refuse(ErrorCode::kParentPartitionMisused);
   if (!partition_.office.HoldsLease()) return refuse(ErrorCode::kInvalidState);
   const ErrorCode gate = partition_.office.WriteGate();
@@ -211,6 +214,9 @@ void ClientWrites::Decide(ClientToken token, UnderWay& write, absl::StatusOr<Rec
 
 void ClientWrites::Order(ClientToken token, UnderWay& write, const std::optional<Record>& record,
                          uint32_t now) {
+  // client_writes/W3: it may have waited here over a split.
+  if (!write.operation->IsOwned(admission_.Settings().KeysOf(partition_.pid.index)))
+    return Finish(token, ErrorCode::kParentPartitionMisused, {});
   // Asked before Decide, which ends the operation.
   const bool was_decided = write.operation->NeedsRecord();
   write.outcome = (*std::move(write.operation)).Decide(record, admission_.Settings(), now);

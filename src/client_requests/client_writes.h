@@ -11,6 +11,8 @@
 //               key.
 //           client_writes/W2  Begin is not recursive, though what it begins may end at once and let
 //               others begin.
+//           client_writes/W3  What is ordered has keys of this partition only, by the count of that
+//               moment: a record that nobody would find is not acknowledged.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

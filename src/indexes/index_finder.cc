@@ -121,6 +121,7 @@ Turned IndexFinder::ReadEntries(const ReadTerms& terms) {
     --left;
     ++examined_;
     response_.next = Blob(entry->position);
+    if (!terms.owned.OwnsKey(entry->raw_key)) continue;
     const absl::StatusOr<Record> record = data_->Get(entry->raw_key, terms.now, ReadTier::kAll);
     if (absl::IsNotFound(record.status())) continue;
     RETURN_IF_ERROR(record.status());
@@ -144,7 +145,9 @@ Turned IndexFinder::ReadEntries(const ReadTerms& terms) {
 Turned IndexFinder::ReadRecords(const ReadTerms& terms) {
   const auto at = data_->WalkAside(range_);
   for (int64_t left = kTurnRecords; at->Valid() && left > 0; at->Next(), --left) {
-    if (!IsRawKey(at->key()) || IsExpired(at->expire_ts(), terms.now)) continue;
+    if (!IsRawKey(at->key()) || IsExpired(at->expire_ts(), terms.now) ||
+        !terms.owned.OwnsKey(at->key()))
+      continue;
     std::optional<FieldValue> field = FieldOf(at->value());
     std::string position;
     if (!field || !AppendField(*field, &position)) continue;

@@ -1,15 +1,16 @@
 // IndexFinder: answers one FIND of a partition, turn by turn, from a view of its data and of the
 // index.
 //
-// Shapes    Each entry's record is read: only what has the field now is a row. Where the index is
+// Shapes    Each entry's record is read: only what has the field now, and is the partition's, is a
+//           row. Where the index is
 //           not whole and the request allows it, all records are read instead.
 //           An answer ends after `limit` rows, kAnswerBytes, or kEntriesMax entries; it says where
 //           to go on.
 // Errors    The engine's. Of the request: the answer's `error`. An index that can't be read is given
 //           up (IndexSet::Abandon): the answer says that it is being built.
 // Threads   One at a time, in a pool.
-// Promises  index_finder/F1  A row is true in the view of the data. A record that was in the data
-//               before the view was taken, and was not changed since, is a row. So nothing counts
+// Promises  index_finder/F1  A row is true in the view of the data. A record of the partition that
+//               was in the data before the view was taken, and was not changed since, is a row. So nothing counts
 //               that was read by an index whose successor has taken its place meanwhile.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

@@ -15,6 +15,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
 
 class ClientWritesTest : public ServedWorld {
  protected:
@@ -59,6 +60,46 @@ TEST_F(ClientWritesTest, AWriteIsAnsweredWhenTheCoreHasAnswered) {
   EXPECT_THAT(Taken(), IsEmpty());
   Answer();
   EXPECT_THAT(Taken(), ElementsAre(Pair(1, ErrorCode::kOk)));
+}
+
+TEST_F(ClientWritesTest, KeysOfOtherPartitionsAreNotWrittenWhateverTheHeaderSays) {
+  const auto put = [&](int number, const char* hash_key, uint64_t header_hash) {
+    Do([&] {
+      writes_.Write(WriteCode::kPut,
+                    Inbound(number, EncodeWrapped(UpdateRequest{JoinRawKey(hash_key, "s"), "v", 0}),
+                            header_hash),
+                    {.arrived = env_.clock().Now()});
+    });
+    const Answers answers = Taken();
+    return answers.empty() ? ErrorCode::kOk : answers[0].second;
+  };
+  EXPECT_EQ(put(1, kElsewhere, 8), ErrorCode::kOk) << "not checked";
+  Split(8);
+  EXPECT_EQ(put(2, kStays, 9), ErrorCode::kOk);
+  EXPECT_EQ(put(3, kStays, 0), ErrorCode::kOk) << "an old Python client";
+  EXPECT_EQ(put(4, kStays, 5), ErrorCode::kParentPartitionMisused);
+  EXPECT_EQ(put(5, kMoves, 0), ErrorCode::kParentPartitionMisused);
+  EXPECT_EQ(put(6, kMoves, 9), ErrorCode::kParentPartitionMisused);
+  EXPECT_EQ(ordered_.size(), 3u);
+}
+
+TEST_F(ClientWritesTest, WhatWaitedOverASplitIsJudgedByTheNewCount) {
+  const std::string key = JoinRawKey(kMoves, "s");
+  const auto write = [&](int number, WriteCode code, std::string body) {
+    Do([&] {
+      writes_.Write(code, Inbound(number, std::move(body)), {.arrived = env_.clock().Now()});
+    });
+  };
+  write(1, WriteCode::kPut, EncodeWrapped(UpdateRequest{key, "1", 0}));
+  write(2, WriteCode::kIncr, EncodeWrapped(IncrRequest{.key = key, .increment = 1}));
+  write(3, WriteCode::kPut, EncodeWrapped(UpdateRequest{key, "3", 0}));
+  EXPECT_THAT(ordered_, ElementsAre(1));
+  Split(8);
+  Answer();
+  EXPECT_THAT(Taken(), UnorderedElementsAre(Pair(1, ErrorCode::kOk),
+                                            Pair(2, ErrorCode::kParentPartitionMisused),
+                                            Pair(3, ErrorCode::kParentPartitionMisused)));
+  EXPECT_THAT(ordered_, IsEmpty());
 }
 
 TEST_F(ClientWritesTest, WhatIsCommittedWithoutTheLeaseIsNotConfirmed) {

@@ -17,6 +17,7 @@
 #include "copies/foreground_pace.h"
 #include "engine/memory_engine.h"
 #include "env/file_system.h"
+#include "messages/table_environments.h"
 #include "rpc/thrift_codec.h"
 #include "sim/sim_environment.h"
 #include "stats/slow_requests.h"
@@ -64,6 +65,19 @@ class ServedWorld : public testing::Test {
     office_.table.envs[name] = value;
     ++office_.serial;
   }
+  // The table is split into so many partitions, by a meta server that tells.
+  void Split(int32_t count) {
+    office_.table.init_partition_count = office_.table.partition_count;
+    office_.table.partition_count = count;
+    office_.table.version = office_.table.version.value_or(0) + 1;
+    SetEnvironment(kEnvValidatePartitionHash, "true");
+  }
+  // Of partition 1, whether there are 4 or 8; moved: of 1 of 4, and of 5 of 8; elsewhere: of 0.
+  static constexpr char kStays[] = "g", kMoves[] = "n", kElsewhere[] = "h";
+  void Apply(const std::string& raw_key, std::string_view value) {
+    const WriteOp op{.key = raw_key, .value = value};
+    ASSERT_TRUE(engine_->Apply(engine_->last_applied() + 1, 1, {&op, 1}).ok());
+  }
   // On the partition's strand.
   template <class Task>
   void Do(Task task) {
@@ -72,11 +86,14 @@ class ServedWorld : public testing::Test {
   void Run(absl::Duration time) { world_.RunFor(time); }
 
   // A request whose answer is noted by its number.
-  InboundRequest Inbound(int number, std::string body) {
-    return {.header = {},
+  InboundRequest Inbound(int number, std::string body, uint64_t partition_hash = 0) {
+    RequestHeader header;
+    header.partition_hash = partition_hash;
+    return {.header = std::move(header),
             .body = std::move(body),
-            .responder = Responder([this, number](ErrorCode error, const ReplyBody&) {
+            .responder = Responder([this, number](ErrorCode error, const ReplyBody& answer) {
               answers_.emplace_back(number, error);
+              last_body_ = answer.bytes;
             })};
   }
   ClientRequest Request(int number, RequestKind kind = RequestKind::kPut, std::string body = {}) {
@@ -97,6 +114,8 @@ class ServedWorld : public testing::Test {
   std::shared_ptr<RequestBook> book_ = std::make_shared<RequestBook>();
   std::vector<std::string> fenced_;
   Answers answers_;
+  // Of the last answer.
+  std::string last_body_;
   // How often the engine was asked to take what waits for it.
   int catch_ups_ = 0;
   const ServedPartition partition_{

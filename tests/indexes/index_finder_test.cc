@@ -104,6 +104,33 @@ TEST_F(IndexFinderTest, ATurnThatIsLateGoesOnAllTheSame) {
   EXPECT_EQ((*answer)->rows.size(), 30u);
 }
 
+TEST_F(IndexFinderTest, RecordsOfOtherPartitionsAreNoRows) {
+  // By the index, and by a scan of all records.
+  for (const bool is_whole : {false, true}) {
+    if (is_whole) replica_.BuildAll();
+    size_t rows = 0;
+    for (int32_t i = 0; i < 4; ++i) {
+      const KeyOwnership owned{.index = i, .count = 4};
+      IndexFinder finder(replica_.shared_engine(),
+                         {.index = "by_n", .limit = 100, .may_scan = true});
+      absl::StatusOr<std::optional<FindResponse>> answer;
+      do {
+        answer = finder.Turn({.pid = {1, i},
+                              .server = "here",
+                              .now = 0,
+                              .clock = environment_.clock(),
+                              .deadline = Instant::InfiniteFuture(),
+                              .owned = owned});
+        ASSERT_TRUE(answer.ok());
+      } while (!answer->has_value());
+      EXPECT_LT((*answer)->rows.size(), 30u);
+      rows += (*answer)->rows.size();
+      for (const FoundRow& row : (*answer)->rows) EXPECT_TRUE(owned.OwnsKey(row.key));
+    }
+    EXPECT_EQ(rows, 30u) << "each in one of them";
+  }
+}
+
 TEST_F(IndexFinderTest, AnswersAreBoundedInBytesFromTheIndexAndFromAScan) {
   for (int i = 0; i < 60; ++i)
     replica_.Put({{"large" + std::to_string(i),
