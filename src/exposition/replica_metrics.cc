@@ -374,6 +374,15 @@ void RegisterRoles(MetricRegistry& registry, const std::shared_ptr<RecentReplica
   for (const auto& [role, name] : kRoles)
     gauge({.name = name, .help = "Open replicas of that role.", .is_json_only = true},
           NumberOf(replicas, role));
+  gauge({.name = "replicas_to_compact_after_split",
+         .help = "Replicas whose files may hold keys of other partitions since a split: they are, "
+                 "or will be, rewritten without them."},
+        [replicas] {
+          const auto read = replicas->Read();
+          return static_cast<double>(
+              std::count_if(read->begin(), read->end(),
+                            [](const ReplicaNow& replica) { return replica.now.others_there; }));
+        });
   gauge({.name = "total_replicas", .help = "Open replicas.", .is_json_only = true},
         [replicas] { return static_cast<double>(replicas->Read()->size()); });
 }

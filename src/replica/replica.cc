@@ -61,8 +61,14 @@ Replica::Replica(std::shared_ptr<const ReplicaHost> host, StrandPtr strand, Open
                   {.wishes = [this]() -> const CompactionWishes& {
                      return admission_.Settings().compaction;
                    },
+                   .after_split = [this] { return owned_.DueCompaction(); },
+                   .pace =
+                       [this](uint64_t bytes) {
+                         return host_->building->Take(disk_, bytes, host_->env.clock().Now());
+                       },
                    .is_member = [this] { return office_.IsMember(); },
                    .tag = [this] { return Tag(); }}),
+      owned_(partition_, admission_, reads_, [this] { compaction_.Consider(); }),
       indexes_(host_->index_slots, store_.engine(), IndexHooks()),
       messages_(host_, strand_, pid_, disk_, log_disk_, office_, stats_, store_.engine(),
                 store_.log(),
@@ -172,10 +178,13 @@ void Replica::SplitStep(const SplitMemberRequest& request, Responder responder) 
 
 void Replica::Notify(const Event& event) {
   CHECK_ON_STRAND(strand_);
-  const uint64_t serial = core_->app_serial();
   if (const auto* synced = std::get_if<ConfigurationSynced>(&event)) split_.NoteSync(synced->entry);
   Step(event);
-  if (core_->app_serial() == serial) return;
+}
+
+void Replica::OnTable() {
+  table_serial_ = core_->app_serial();
+  owned_.Consider();
   compaction_.Consider();
   indexes_.Consider();
   // The meta server shows when the last compaction ended, which a new wish changes the meaning of.
@@ -211,6 +220,7 @@ void Replica::Step(const Event& event, Instant now) {
   // Behind others, or something must be durable first.
   if (!CarryOutAtOnce(effects)) effects_.push_back(std::move(effects));
   Drain();
+  if (core_->app_serial() != table_serial_) OnTable();
 }
 
 // Most effects have nothing to wait for.

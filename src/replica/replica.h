@@ -38,6 +38,7 @@
 #include "client_requests/admission.h"
 #include "client_requests/client_reads.h"
 #include "client_requests/client_writes.h"
+#include "client_requests/owned_keys.h"
 #include "client_requests/served_partition.h"
 #include "data_api/apply_queue.h"
 #include "data_api/queue_time.h"
@@ -148,6 +149,8 @@ class Replica : public std::enable_shared_from_this<Replica> {
   void Step(const Event& event) { Step(event, host_->env.clock().Now()); }
   void Step(const Event& event, Instant now);
   void Drain();
+  // Its description has changed.
+  void OnTable();
   bool CarryOutAtOnce(Effects& effects);
   // False: they wait for the disk, Drain is called again.
   bool CarryOutFirstSteps(Effects& effects);
@@ -206,6 +209,8 @@ class Replica : public std::enable_shared_from_this<Replica> {
   uint64_t next_token_ = 1;
   QueueTime requests_waiting_;
   bool has_stepped_down_ = false;
+  // Of the description of the table that the parts know.
+  uint64_t table_serial_ = kAppRemembered;
 
   int64_t appends_under_way_ = 0;
   // The sequence that the log reports next, while appends are under way.
@@ -215,6 +220,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
   ClientReads reads_;
   ClientWrites writes_;
   ReplicaCompaction compaction_;
+  OwnedKeys owned_;
   IndexUpkeep indexes_;
   ReplicaMessages messages_;
   ReplicaVerifying verifying_;

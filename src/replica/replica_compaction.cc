@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "data_api/compaction_wishes.h"
+#include "engine/engine_figures.h"
 #include "env/file_system.h"
 #include "replica/compaction_slots.h"
 #include "replica/disk_work.h"
@@ -31,6 +32,12 @@ std::string MomentText(int64_t unix_ms) {
                           absl::LocalTimeZone());
 }
 
+uint64_t WrittenBy(const Engine& engine) {
+  const std::shared_ptr<const EngineMeter> meter = engine.meter();
+  if (meter == nullptr) return 0;
+  return meter->Counts()[static_cast<size_t>(EngineCount::kCompactionWrittenBytes)];
+}
+
 }  // namespace
 
 ReplicaCompaction::ReplicaCompaction(const Clock& clock, PartitionId pid, size_t disk,
@@ -47,12 +54,19 @@ ReplicaCompaction::ReplicaCompaction(const Clock& clock, PartitionId pid, size_t
 void ReplicaCompaction::Consider() {
   if (is_closed_) return;
   const CompactionWishes& wishes = hooks_.wishes();
+  const int32_t after_split = hooks_.after_split();
   // The settings of the moment: they may have changed since the last look.
-  if (!wishes.Any()) return;
+  if (!wishes.Any() && after_split == 0) return;
   if (now_.status == ManualCompactStatus::kIdle && engine_ != nullptr) {
     const int64_t seconds = UnixMillis() / 1000;
-    const auto due =
+    auto due =
         DueCompaction(wishes, engine_->last_compacted_ms(), seconds, MidnightSeconds(seconds));
+    // What was asked for goes first.
+    if (!due && after_split > 0) {
+      due = {.bottommost = true};
+      now_.split_count = after_split;
+      now_.engine = engine_;
+    }
     if (due) {
       now_.terms = *due;
       now_.queued_ms = UnixMillis();
@@ -77,7 +91,12 @@ void ReplicaCompaction::SetStatus(ManualCompactStatus status) {
 }
 
 // A compaction that was asked for stays due until it has ended or nobody wants it any more.
-bool ReplicaCompaction::IsWanted() { return !hooks_.wishes().is_disabled && hooks_.wishes().Any(); }
+bool ReplicaCompaction::IsWanted() {
+  // Of a content that was exchanged parts are not rewritten: it begins anew.
+  if (now_.split_count > 0)
+    return hooks_.after_split() == now_.split_count && now_.engine.lock() == engine_;
+  return !hooks_.wishes().is_disabled && hooks_.wishes().Any();
+}
 
 void ReplicaCompaction::CompactOrWait() {
   if (!IsWanted()) return End();
@@ -89,7 +108,8 @@ void ReplicaCompaction::CompactOrWait() {
       now_.place = std::move(slot);
       now_.begun_ms = UnixMillis();
       SetStatus(ManualCompactStatus::kRunning);
-      LOG(INFO) << hooks_.tag() << " is compacted, as was asked for";
+      LOG(INFO) << hooks_.tag() << " is compacted, "
+                << (now_.split_count > 0 ? "after a split" : "as was asked for");
       return Step({});
     }
   }
@@ -108,16 +128,20 @@ void ReplicaCompaction::Step(std::string from) {
   const auto cancelled = std::make_shared<std::atomic<bool>>(false);
   now_.cancelled = cancelled;
   ++now_.steps;
+  const uint64_t written = WrittenBy(*engine_);
   work_.InPool(
       [next, cancelled, from, engine = engine_, terms = now_.terms]() -> absl::Status {
         ASSIGN_OR_RETURN(*next, engine->CompactFrom(from, terms, cancelled.get()));
         return absl::OkStatus();
       },
-      [this, next, from](const absl::Status& status) {
+      [this, next, from, written](const absl::Status& status) {
         now_.cancelled = nullptr;
         if (is_closed_) return;
         // An empty key: the last range is compacted.
-        if (status.ok()) return next->empty() ? NoteCompacted() : Step(std::move(*next));
+        if (status.ok() && next->empty()) return NoteCompacted();
+        if (status.ok() && now_.split_count == 0) return Step(std::move(*next));
+        if (status.ok())
+          return work_.After(RestAfter(written), [this, next] { Step(std::move(*next)); });
         if (IsRefusal(status)) work_.OnNoSpace("a compaction", status);
         // Cancelled is not given up: the step begins again where it began.
         if (IsRefusal(status) || absl::IsCancelled(status))
@@ -125,22 +149,31 @@ void ReplicaCompaction::Step(std::string from) {
         // What it read or wrote is damaged. The next checkpoint meets the damage as well, and
         // fences.
         LOG(ERROR) << hooks_.tag() << " compaction given up: " << status;
+        if (now_.split_count > 0) return End();
         NoteCompacted();
       });
 }
 
+// `written`: before the step. Compactions of other reasons count too: they use the same disk.
+absl::Duration ReplicaCompaction::RestAfter(uint64_t written) {
+  return engine_ == nullptr ? kTryAgain : hooks_.pace(WrittenBy(*engine_) - written);
+}
+
 void ReplicaCompaction::NoteCompacted() {
   // As maintenance: the engine must not be exchanged between the last step and its note.
-  work_.Maintain([ms = UnixMillis()](Engine& engine) { return engine.NoteCompacted(ms); },
-                 [this](const absl::Status& status) {
-                   LOG_IF(WARNING, !status.ok())
-                       << hooks_.tag()
-                       << " that it was compacted is not noted, it will be again: " << status;
-                   if (is_closed_) return;
-                   now_.took_ms = UnixMillis() - now_.begun_ms;
-                   LOG(INFO) << hooks_.tag() << " was compacted in " << now_.took_ms << " ms";
-                   End();
-                 });
+  work_.Maintain(
+      [ms = UnixMillis(), count = now_.split_count, of = now_.engine](Engine& engine) {
+        if (count == 0) return engine.NoteCompacted(ms);
+        return of.lock().get() == &engine ? engine.NoteCompactedFor(count) : absl::OkStatus();
+      },
+      [this](const absl::Status& status) {
+        LOG_IF(WARNING, !status.ok())
+            << hooks_.tag() << " that it was compacted is not noted, it will be again: " << status;
+        if (is_closed_) return;
+        now_.took_ms = UnixMillis() - now_.begun_ms;
+        LOG(INFO) << hooks_.tag() << " was compacted in " << now_.took_ms << " ms";
+        End();
+      });
 }
 
 void ReplicaCompaction::End() {
@@ -161,7 +194,7 @@ void ReplicaCompaction::Close() {
 
 ManualCompactStatus ReplicaCompaction::Status(const CompactionWishes& wishes) const {
   // Idle, but the last one ended after the trigger: older tools wait for "finished".
-  if (now_.status != ManualCompactStatus::kIdle) return now_.status;
+  if (now_.status != ManualCompactStatus::kIdle && now_.split_count == 0) return now_.status;
   const int64_t ended_ms = engine_ == nullptr ? 0 : engine_->last_compacted_ms();
   const bool is_finished = ended_ms > 0 && ended_ms / 1000 >= wishes.once_seconds;
   return is_finished ? ManualCompactStatus::kFinished : ManualCompactStatus::kIdle;
@@ -177,6 +210,8 @@ std::string ReplicaCompaction::Text() const {
   if (now_.status == ManualCompactStatus::kRunning)
     absl::StrAppend(&text, ", recent start at [", MomentText(now_.begun_ms), "], step ",
                     now_.steps);
+  if (const int32_t count = now_.split_count > 0 ? now_.split_count : hooks_.after_split())
+    absl::StrAppend(&text, ", keys of other partitions go (split into ", count, ")");
   return text;
 }
 

@@ -1,9 +1,10 @@
-// ReplicaCompaction: one replica's compaction on request: when it begins, its steps in the disk's
-// pool, its end.
+// ReplicaCompaction: one replica's compaction on request, or after a split: when it begins, its
+// steps in the disk's pool, its end.
 //
 // Shapes    kIdle -> kQueuing -> kRunning -> kIdle; reports say kFinished instead of kIdle where
 //           the last one that was asked for has run. What the table's environments wish is looked
-//           at when they change, and each 10 s while they wish anything.
+//           at when they change, and each 10 s while they wish anything. After a split all files are
+//           rewritten once, with rests between the steps; tools do not see that as one on request.
 // Errors    What lacks space, or gave way to an exchange of the engine, is tried again. Any other
 //           error ends it; the next checkpoint tells, and fences.
 // Threads   Strand-bound; the steps run in the disk's pool.
@@ -35,6 +36,10 @@ class ReplicaCompaction {
  public:
   struct Hooks {
     std::function<const CompactionWishes&()> wishes;
+    // The partition count for which a split makes one due; 0: none (client_requests/owned_keys.h).
+    std::function<int32_t()> after_split;
+    // After so many bytes: how long to rest before more.
+    std::function<absl::Duration(uint64_t bytes)> pace;
     // Primary or secondary.
     std::function<bool()> is_member;
     // Names the replica in the log.
@@ -62,6 +67,7 @@ class ReplicaCompaction {
   void CompactOrWait();
   void Step(std::string from);
   void NoteCompacted();
+  absl::Duration RestAfter(uint64_t written);
   void End();
 
   const Clock& clock_;
@@ -78,6 +84,9 @@ class ReplicaCompaction {
     // Never kFinished, which only reports say.
     ManualCompactStatus status = ManualCompactStatus::kIdle;
     Engine::CompactionTerms terms;
+    // After a split: the partition count, and the content that is rewritten; 0: on request.
+    int32_t split_count = 0;
+    std::weak_ptr<const Engine> engine;
     // Since 1970.
     int64_t queued_ms = 0, begun_ms = 0;
     int steps = 0;

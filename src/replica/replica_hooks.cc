@@ -28,6 +28,7 @@ ReplicaStore::Hooks Replica::StoreHooks() {
           .on_exchanged =
               [this](uint64_t serial) {
                 learning_.Finish(serial);
+                owned_.Consider();
                 indexes_.Consider();
               },
           .on_exchange_failed =

@@ -63,6 +63,7 @@ ReplicaFigures::Now ReplicaFigures::Read(Instant now) const {
   // Relaxed accesses give no order, though: hence the bound at 0.
   const int64_t applied = applied_.load(kRelaxed);
   read.unapplied = std::max<int64_t>(0, committed_.load(kRelaxed) - applied);
+  read.others_there = others_there_.load(kRelaxed);
   const MutexLock lock(mutex_);
   read.disk = disk_;
   if (log_ != nullptr) {

@@ -77,6 +77,8 @@ class ReplicaFigures {
   // ---- the strand ----
   // Where the replica lies. `log`: its log's gauges; may be null.
   void SetPlace(std::string disk_tag, std::shared_ptr<const LogGauges> log);
+  // Whether its files may hold keys of other partitions since a split.
+  void SetOthersThere(bool are_there) { others_there_.store(are_there, std::memory_order_relaxed); }
   // The engine whose figures count from now on. What earlier engines counted is kept.
   void SetEngine(std::shared_ptr<const EngineMeter> engine);
   // To be called after each step of the replica: it notices when the role or the watermarks change.
@@ -91,6 +93,8 @@ class ReplicaFigures {
     int64_t unapplied = 0;
     // How long nothing more has been committed while something waits for it. 0: all is committed.
     absl::Duration uncommitted;
+    // Its files may hold keys of other partitions since a split.
+    bool others_there = false;
     std::string disk;
     int64_t log_files = 0;
     int64_t log_bytes = 0;
@@ -112,6 +116,7 @@ class ReplicaFigures {
   std::atomic<int64_t> uncommitted_since_{0};
   std::atomic<int64_t> committed_{0};
   std::atomic<int64_t> applied_{0};
+  std::atomic<bool> others_there_{false};
 
   mutable Mutex mutex_;
   // Guarded by mutex_, as the rest. `log_` and `engine_` may be null.

@@ -359,7 +359,7 @@ TEST_F(DataApiTest, TheTablesEnvironmentsActOnceTheyArrive) {
   EXPECT_GT(ttl(2), 90);
   EXPECT_LE(ttl(2), 100);
 
-  // Key(…) hashes to another partition than 1 of 4, and the header says 0.
+  // Key(…) hashes to another partition than 1 of 4.
   meta_.app().envs = {{"replica.split.validate_partition_hash", "true"}};
   world_.RunFor(options_.config_sync_interval * 2);
   EXPECT_EQ(Put(server, 3, "v"), ErrorCode::kParentPartitionMisused);

@@ -1,4 +1,4 @@
-// A compaction that a table's environments ask for runs, and is reported. SPDX-License-Identifier: Apache-2.0
+// A compaction that a table's environments ask for, or a split, runs, and is reported. SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include "messages/table_environments.h"
@@ -54,6 +54,49 @@ TEST_F(ManualCompactionTest, WhatIsDisabledDoesNotRun) {
   Wish(kEnvCompactDisabled, "false");
   world_.RunFor(absl::Seconds(20));
   EXPECT_EQ(Reported(server), ManualCompactStatus::kFinished);
+}
+
+TEST_F(ManualCompactionTest, ASplitHidesTheOtherHalfAndThenItLeavesTheFiles) {
+  Server& server = AddServer();
+  ASSERT_TRUE(MakePrimary(server));
+  // "g" is of partition 1, be there 4 or 8; "n" of 1, and then of 5.
+  const auto put = [&](const char* hash_key) {
+    return Call(server, kRpcPut,
+                EncodeWrapped(UpdateRequest{JoinRawKey(hash_key, "s"), "value", 0}))
+        .error;
+  };
+  const auto get = [&](const char* hash_key) {
+    return Call(server, kRpcGet, EncodeWrapped(Blob(JoinRawKey(hash_key, "s")))).error;
+  };
+  ASSERT_EQ(put("g"), ErrorCode::kOk);
+  ASSERT_EQ(put("n"), ErrorCode::kOk);
+  const auto text = [&] {
+    std::map<PartitionId, std::string> texts;
+    server.server->CompactionTexts([&](auto all) { texts = std::move(all); });
+    world_.RunFor(absl::Seconds(1));
+    return texts[kPid];
+  };
+  Wish(kEnvCompactDisabled, "true");
+  meta_.app().init_partition_count = 4;
+  meta_.app().partition_count = 8;
+  Wish(kEnvValidatePartitionHash, "true");
+  EXPECT_EQ(get("g"), ErrorCode::kOk);
+  EXPECT_EQ(get("n"), ErrorCode::kParentPartitionMisused);
+  EXPECT_EQ(put("n"), ErrorCode::kParentPartitionMisused);
+  EXPECT_EQ(text().find("split"), std::string::npos) << text();
+  Wish(kEnvCompactDisabled, "false");
+  world_.RunFor(absl::Seconds(20));
+  EXPECT_EQ(Reported(server), ManualCompactStatus::kIdle) << "nobody asked for it";
+  EXPECT_EQ(text().find("split"), std::string::npos) << text();
+  // Were it not checked any more, it would not be there.
+  Wish(kEnvValidatePartitionHash, "false");
+  const auto read = [&](const char* hash_key) {
+    return DecodeWrapped<ReadResponse>(
+               Call(server, kRpcGet, EncodeWrapped(Blob(JoinRawKey(hash_key, "s")))).body)
+        ->error;
+  };
+  EXPECT_EQ(read("g"), 0);
+  EXPECT_EQ(read("n"), static_cast<int32_t>(StorageError::kNotFound));
 }
 
 }  // namespace

@@ -156,12 +156,22 @@ TEST_F(RequestAdmissionTest, EachCodeGetsTheErrorThatItsStateDemands) {
   for (Name name : {"RPC_RRDB_RRDB_DUPLICATE", "RPC_RRDB_RRDB_BULK_LOAD", "RPC_NONSENSE"})
     expect(name, ErrorCode::kHandlerNotFound, junk);
 
-  // After a split: the key's hash says partition 0, this is partition 1 of 4.
+  // After a split: the key's hash says partition 2, this is partition 1 of 4.
   SetEnvs(primary, {{kEnvValidatePartitionHash, "true"}});
-  for (Name name : kWrites) expect(name, ErrorCode::kParentPartitionMisused, junk);
+  for (Name name : kWrites)
+    expect(name, ErrorCode::kParentPartitionMisused, junk, {.partition_hash = 6});
   for (Name name : kReads)
-    if (name != kRpcScan) expect(name, ErrorCode::kParentPartitionMisused, junk);
-  expect(kRpcPut, ErrorCode::kOk, PutBody(1), {.partition_hash = 5});
+    if (name != kRpcScan)
+      expect(name, ErrorCode::kParentPartitionMisused, junk, {.partition_hash = 6});
+  // Without a hash the keys count, and here are none.
+  for (Name name : kWrites) expect(name, ErrorCode::kInvalidData, junk);
+  for (Name name : kReads) expect(name, ErrorCode::kInvalidData, junk);
+  // "g" is of this partition, "hash" of 0.
+  const std::string ours = EncodeWrapped(UpdateRequest{JoinRawKey("g", "s"), "v", 0});
+  for (const uint64_t hash : {5, 0}) {
+    expect(kRpcPut, ErrorCode::kOk, ours, {.partition_hash = hash});
+    expect(kRpcPut, ErrorCode::kParentPartitionMisused, PutBody(1), {.partition_hash = hash});
+  }
   expect(kRpcPut, ErrorCode::kInvalidData, huge);  // size comes before the hash
 
   meta_.SetSilent(true);  // the lease ends
