@@ -71,10 +71,13 @@ struct CountContentRequest {
   // What most have; of kEqual and kMajority.
   std::optional<int64_t> records;
   std::optional<int64_t> sum;
+  // Of the table as the primary knows it: keys of other partitions are left out. A member that
+  // knows another would count other keys.
+  std::optional<int32_t> partition_count;
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.pid), v(2, s.ballot), v(3, s.primary), v(4, s.run), v(5, s.decree), v(6, s.now);
-    v(7, s.verdict), v(8, s.records), v(9, s.sum), v(10, s.margin);
+    v(7, s.verdict), v(8, s.records), v(9, s.sum), v(10, s.margin), v(11, s.partition_count);
   }
   bool operator==(const CountContentRequest&) const = default;
 };

@@ -3,6 +3,7 @@
 
 #include <absl/time/civil_time.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/log.h"
@@ -32,10 +33,12 @@ std::string MomentText(int64_t unix_ms) {
                           absl::LocalTimeZone());
 }
 
-uint64_t WrittenBy(const Engine& engine) {
-  const std::shared_ptr<const EngineMeter> meter = engine.meter();
-  if (meter == nullptr) return 0;
-  return meter->Counts()[static_cast<size_t>(EngineCount::kCompactionWrittenBytes)];
+// By compactions of other reasons too: they use the same disk.
+uint64_t WrittenBy(const Engine* engine) {
+  const auto meter = engine == nullptr ? nullptr : engine->meter();
+  return meter == nullptr
+             ? 0
+             : meter->Counts()[static_cast<size_t>(EngineCount::kCompactionWrittenBytes)];
 }
 
 }  // namespace
@@ -128,7 +131,7 @@ void ReplicaCompaction::Step(std::string from) {
   const auto cancelled = std::make_shared<std::atomic<bool>>(false);
   now_.cancelled = cancelled;
   ++now_.steps;
-  const uint64_t written = WrittenBy(*engine_);
+  const uint64_t written = WrittenBy(engine_.get());
   work_.InPool(
       [next, cancelled, from, engine = engine_, terms = now_.terms]() -> absl::Status {
         ASSIGN_OR_RETURN(*next, engine->CompactFrom(from, terms, cancelled.get()));
@@ -141,7 +144,8 @@ void ReplicaCompaction::Step(std::string from) {
         if (status.ok() && next->empty()) return NoteCompacted();
         if (status.ok() && now_.split_count == 0) return Step(std::move(*next));
         if (status.ok())
-          return work_.After(RestAfter(written), [this, next] { Step(std::move(*next)); });
+          return work_.After(hooks_.pace(std::max(WrittenBy(engine_.get()), written) - written),
+                             [this, next] { Step(std::move(*next)); });
         if (IsRefusal(status)) work_.OnNoSpace("a compaction", status);
         // Cancelled is not given up: the step begins again where it began.
         if (IsRefusal(status) || absl::IsCancelled(status))
@@ -152,11 +156,6 @@ void ReplicaCompaction::Step(std::string from) {
         if (now_.split_count > 0) return End();
         NoteCompacted();
       });
-}
-
-// `written`: before the step. Compactions of other reasons count too: they use the same disk.
-absl::Duration ReplicaCompaction::RestAfter(uint64_t written) {
-  return engine_ == nullptr ? kTryAgain : hooks_.pace(WrittenBy(*engine_) - written);
 }
 
 void ReplicaCompaction::NoteCompacted() {

@@ -67,7 +67,6 @@ class ReplicaCompaction {
   void CompactOrWait();
   void Step(std::string from);
   void NoteCompacted();
-  absl::Duration RestAfter(uint64_t written);
   void End();
 
   const Clock& clock_;

@@ -64,6 +64,11 @@ CountContentResponse ReplicaVerifying::Count(const CountContentRequest& request)
         request.now > now + ContentCount::kClocksApartSeconds)
       return refused(absl::StrCat("by its clock it is ", now,
                                   " s after 2016 began, by the primary's ", request.now));
+    const int32_t count = core_.app().partition_count;
+    if (request.partition_count.value_or(count) != count)
+      return refused(absl::StrCat("it knows of ", count,
+                                  " partitions of the table, its primary of ",
+                                  *request.partition_count));
     BeginCounting(request);
   }
   return counting_->Answer();
@@ -223,8 +228,9 @@ int64_t ReplicaVerifying::MarginSeconds() const {
   return ContentCount::kMarginSecondsMin + static_cast<int64_t>(size / rate * kTimes);
 }
 
-void ReplicaVerifying::AskForCount(Endpoint member, const CountContentRequest& request,
+void ReplicaVerifying::AskForCount(Endpoint member, CountContentRequest request,
                                    Verification::Hooks::Answered answered) {
+  request.partition_count = core_.app().partition_count;
   if (member == host_->self)
     // By a task, as an answer from elsewhere would come: not within Start.
     return work_.After(absl::ZeroDuration(), [this, request, answered = std::move(answered)] {

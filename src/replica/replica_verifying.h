@@ -75,7 +75,7 @@ class ReplicaVerifying {
   void VerifyNow();
   void Begin();
   int64_t MarginSeconds() const;
-  void AskForCount(Endpoint member, const CountContentRequest& request,
+  void AskForCount(Endpoint member, CountContentRequest request,
                    Verification::Hooks::Answered answered);
   void OnVerified(VerifyReplicasResponse result);
   void LogResult(const VerifyReplicasResponse& result) const;

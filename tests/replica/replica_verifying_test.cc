@@ -64,6 +64,15 @@ TEST_F(ReplicaVerifyingTest, AMemberCountsUnderItsBallotOnly) {
   EXPECT_EQ(Ask(Question()).state, CountState::kDone);
 }
 
+TEST_F(ReplicaVerifyingTest, WhoKnowsAnotherPartitionCountIsNotCompared) {
+  MakePrimary();
+  CountContentRequest question = Question();
+  question.partition_count = core_->app().partition_count * 2;
+  EXPECT_EQ(Ask(question).state, CountState::kRefused);
+  question.partition_count = core_->app().partition_count;
+  EXPECT_NE(Ask(question).state, CountState::kRefused);
+}
+
 TEST_F(ReplicaVerifyingTest, AClockFarFromThePrimarysIsRefused) {
   MakePrimary();
   CountContentRequest question = Question();
