@@ -4,6 +4,15 @@
 #include <algorithm>
 
 namespace arion {
+namespace {
+
+bool Holds(const std::vector<IndexProgress>& defined, const NamedIndex& index) {
+  return std::any_of(defined.begin(), defined.end(), [&index](const IndexProgress& progress) {
+    return progress.name == index.name;
+  });
+}
+
+}  // namespace
 
 void IndexBook::Note(PartitionId pid, const std::string& table,
                      std::weak_ptr<const IndexSet> indexes, std::vector<NamedIndex> wanted) {
@@ -14,6 +23,7 @@ void IndexBook::Note(PartitionId pid, const std::string& table,
 }
 
 std::optional<double> IndexBook::Pace::seconds_left() const {
+  if (has_undefined) return std::nullopt;
   if (left_bytes == 0) return 0;
   if (bytes_per_second <= 0) return std::nullopt;
   return static_cast<double>(left_bytes) / bytes_per_second;
@@ -38,9 +48,12 @@ std::map<std::string, IndexBook::Pace> IndexBook::Paces() const {
       of_walk.left_bytes = std::max(of_walk.left_bytes, progress.left_bytes);
       of_walk.bytes_per_second = std::max(of_walk.bytes_per_second, progress.bytes_per_second);
     }
-    if (all.empty()) continue;
-    paces[table].left_bytes += of_walk.left_bytes;
-    paces[table].bytes_per_second += of_walk.bytes_per_second;
+    if (all.empty() && wanted.empty()) continue;
+    Pace& pace = paces[table];
+    pace.left_bytes += of_walk.left_bytes;
+    pace.bytes_per_second += of_walk.bytes_per_second;
+    pace.has_undefined |= std::any_of(wanted.begin(), wanted.end(),
+                                      [&all](const NamedIndex& one) { return !Holds(all, one); });
   }
   return paces;
 }
@@ -50,9 +63,7 @@ std::vector<IndexBook::Row> IndexBook::Rows() const {
   for (const auto& [table, indexes, wanted] : OpenOnes()) {
     std::vector<IndexProgress> all = indexes->Progress();
     for (const NamedIndex& one : wanted)
-      if (std::none_of(all.begin(), all.end(),
-                       [&one](const IndexProgress& progress) { return progress.name == one.name; }))
-        all.push_back({.name = one.name, .definition = one.definition});
+      if (!Holds(all, one)) all.push_back({.name = one.name, .definition = one.definition});
     for (const IndexProgress& progress : all) {
       Row& row = rows[{table, progress.name}];
       row.table = table;

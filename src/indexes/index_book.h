@@ -42,7 +42,9 @@ class IndexBook {
   struct Pace {
     uint64_t left_bytes = 0;
     double bytes_per_second = 0;
-    // nullopt: nothing is read now.
+    // At a replica here an index is not defined yet: what it has to read is not among these.
+    bool has_undefined = false;
+    // nullopt: nothing is read now, or not all is known that is to be read.
     std::optional<double> seconds_left() const;
   };
 

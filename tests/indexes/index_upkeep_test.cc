@@ -251,10 +251,12 @@ TEST_F(IndexUpkeepTest, FewAreDefinedAtATime) {
   ASSERT_EQ(book_.Rows().size(), 1u) << "displays see what is to come";
   EXPECT_EQ(book_.Rows()[0].replicas, 1);
   EXPECT_EQ(book_.Rows()[0].mean_percent, 0);
+  EXPECT_FALSE(book_.Paces()["temp"].seconds_left()) << "all of it is to be read yet";
   second = nullptr;
   RunTimers();
   RunPool();
   EXPECT_EQ(book_.Rows()[0].mean_percent, 100);
+  EXPECT_EQ(book_.Paces()["temp"].seconds_left(), 0);
   EXPECT_TRUE(IsWhole("by_n"));
   EXPECT_NE(slots_->TryDefine(), nullptr) << "it is given back";
 }
