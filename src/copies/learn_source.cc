@@ -36,6 +36,8 @@ absl::StatusOr<std::string> ChecksumOf(FileSystem& files, const std::string& pat
 }
 
 bool IsTable(std::string_view name) { return name.ends_with(".sst"); }
+// By its name without the first directory: files of checkpoints lie directly in theirs.
+bool IsOfIndexes(std::string_view name) { return name.find('/') != name.npos; }
 
 }  // namespace
 
@@ -127,10 +129,13 @@ absl::Status LearnSource::ReadCheckpoint(Engine& engine, ShipState* ship,
   for (const std::string& name : checkpoint->names)
     offer.names.push_back(JoinPath(checkpoint_name, name));
   std::shared_ptr<void> indexes_hold;
-  absl::StatusOr<std::vector<std::string>> indexes = engine.ShipIndexes(*checkpoint, &indexes_hold);
+  absl::StatusOr<Engine::IndexFiles> indexes = engine.ShipIndexes(*checkpoint, &indexes_hold);
   // Without them the learner builds its own.
   LOG_IF(WARNING, !indexes.ok()) << data_path_ << ": indexes are not shipped: " << indexes.status();
-  if (indexes.ok()) offer.names.insert(offer.names.end(), indexes->begin(), indexes->end());
+  if (indexes.ok()) {
+    offer.names.insert(offer.names.end(), indexes->names.begin(), indexes->names.end());
+    NoteIndexStore(indexes->store);
+  }
   ServedFiles::Names names;
   for (const std::string& name : offer.names) {
     // Sizes are taken now, while they are held: files of a held checkpoint do not change.
@@ -164,6 +169,14 @@ absl::Status LearnSource::ReadCheckpoint(Engine& engine, ShipState* ship,
   newest_share_ = *share;
   newest_share_decree_ = checkpoint->decree;
   return absl::OkStatus();
+}
+
+// Indexes that were dropped and made again count their files from the beginning.
+void LearnSource::NoteIndexStore(const std::weak_ptr<const void>& store) {
+  const bool is_same = !store.owner_before(index_store_) && !index_store_.owner_before(store);
+  if (is_same) return;
+  index_store_ = store;
+  std::erase_if(tables_, [](const auto& table) { return IsOfIndexes(table.first); });
 }
 
 // Table files keep their checksums from request to request, since they never change. At most

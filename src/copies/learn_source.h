@@ -2,8 +2,8 @@
 // checkpoint, whose files are then served while the learner is one.
 //
 // Shapes    Files are named relative to the replica's `data` directory: checkpoint.<decree>/<name>.
-//           file_sizes and file_checksums (crc32c, 8 hex digits) are always sent. Table files never
-//           change. Each is read for its checksum once, and not more than kSummedBytesMax for one
+//           file_sizes and file_checksums (crc32c, 8 hex digits) are always sent. Table files of one
+//           content, or of one store of indexes, never change. Each is read for its checksum once, and not more than kSummedBytesMax for one
 //           request; of a large checkpoint the next request gets further. Learners of one
 //           checkpoint share the open files and the checksums.
 // Threads   Strand-bound, except the Read functions: in the pool, one at a time.
@@ -102,6 +102,7 @@ class LearnSource {
     std::vector<std::string> checksums;
   };
   absl::Status AddChecksums(Offer* offer);
+  void NoteIndexStore(const std::weak_ptr<const void>& store);
 
   FileSystem& files_;
   std::shared_ptr<ServedFiles> served_;
@@ -118,6 +119,8 @@ class LearnSource {
   std::map<Endpoint, Progress> progress_;
   // Checksums of the table files of the checkpoint last shipped, by name.
   std::map<std::string, Sum> tables_;
+  // The store whose files are among tables_.
+  std::weak_ptr<const void> index_store_;
   // The checkpoint last shipped: the next learner of that decree shares it.
   std::weak_ptr<void> newest_share_;
   ServedFiles::Names newest_share_names_;

@@ -187,12 +187,19 @@ class Engine {
   };
   // The newest checkpoint; it stays while *hold lives. NotFound: there is none.
   virtual absl::StatusOr<CheckpointFiles> NewestCheckpoint(std::shared_ptr<void>* hold) = 0;
+  // A copy of the indexes as others may copy it.
+  struct IndexFiles {
+    // Below the data directory; empty: there are none.
+    std::vector<std::string> names;
+    // The store that they are of, alive or not: table files of one store never change. Those of
+    // another one may have the same names and sizes.
+    std::weak_ptr<const void> store;
+  };
   // Makes a copy of the whole indexes beside a checkpoint that is held, if there are any: for
-  // learners, whose InstallCheckpoint takes it from beside theirs. It stays while *hold lives. Names
-  // below the data directory; empty: there are none.
-  virtual absl::StatusOr<std::vector<std::string>> ShipIndexes(
-      const CheckpointFiles& /*checkpoint*/, std::shared_ptr<void>* /*hold*/) {
-    return std::vector<std::string>();
+  // learners, whose InstallCheckpoint takes it from beside theirs. It stays while *hold lives.
+  virtual absl::StatusOr<IndexFiles> ShipIndexes(const CheckpointFiles& /*checkpoint*/,
+                                                 std::shared_ptr<void>* /*hold*/) {
+    return IndexFiles();
   }
   // An estimate, for displays.
   virtual uint64_t size_bytes() const = 0;

@@ -20,6 +20,7 @@ class EngineWrapper : public Base {
   using typename Engine::AppliedMutation;
   using typename Engine::CheckpointFiles;
   using typename Engine::CompactionTerms;
+  using typename Engine::IndexFiles;
 
   explicit EngineWrapper(std::unique_ptr<Engine> inner) : inner_(std::move(inner)) {}
 
@@ -44,8 +45,8 @@ class EngineWrapper : public Base {
   absl::StatusOr<CheckpointFiles> NewestCheckpoint(std::shared_ptr<void>* hold) override {
     return inner_->NewestCheckpoint(hold);
   }
-  absl::StatusOr<std::vector<std::string>> ShipIndexes(const CheckpointFiles& checkpoint,
-                                                       std::shared_ptr<void>* hold) override {
+  absl::StatusOr<IndexFiles> ShipIndexes(const CheckpointFiles& checkpoint,
+                                         std::shared_ptr<void>* hold) override {
     return inner_->ShipIndexes(checkpoint, hold);
   }
   uint64_t size_bytes() const override { return inner_->size_bytes(); }

@@ -95,7 +95,7 @@ absl::Status IndexDirectory::Remove() const {
 absl::StatusOr<std::vector<std::string>> IndexDirectory::CopyTo(const std::string& to,
                                                                 const IndexList& list,
                                                                 IndexStore& store) const {
-  ASSIGN_OR_RETURN(const bool is_there, IsThere(files_, to));
+  ASSIGN_OR_RETURN(const bool is_there, HasCopy(to));
   if (is_there) return FilesBelow(files_, to);
   const std::string made = absl::StrCat(to, kMadeSuffix);
   RETURN_IF_ERROR(files_.RemoveAll(made));

@@ -17,11 +17,10 @@
 #include <vector>
 
 #include "engine/index_store.h"
+#include "env/file_system.h"
 #include "indexes/index_list.h"
 
 namespace arion {
-
-class FileSystem;
 
 // What entries in a store cover: the data up to a decree, of the list with that serial.
 struct Covered {
@@ -49,6 +48,7 @@ class IndexDirectory {
   // Makes a copy at `to`, unless one is there. Its files, below `to`.
   absl::StatusOr<std::vector<std::string>> CopyTo(const std::string& to, const IndexList& list,
                                                   IndexStore& store) const;
+  absl::StatusOr<bool> HasCopy(const std::string& copy) const { return IsThere(files_, copy); }
   // Or what a crash left of it.
   absl::Status RemoveCopy(const std::string& copy) const;
 

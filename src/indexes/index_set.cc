@@ -503,34 +503,38 @@ void IndexSet::NotePace(uint64_t read_bytes, double bytes_per_second) {
   bytes_per_second_ = bytes_per_second;
 }
 
-absl::StatusOr<std::vector<std::string>> IndexSet::Ship(const std::string& directory, Decree decree,
-                                                        std::shared_ptr<void>* hold) {
+absl::StatusOr<Engine::IndexFiles> IndexSet::Ship(const std::string& directory, Decree decree,
+                                                  std::shared_ptr<void>* hold) {
   const MutexLock change(change_mutex_);
   IndexList list;
   std::shared_ptr<IndexStore> store;
   {
     const MutexLock lock(mutex_);
-    if (store_ == nullptr || is_given_up_) return std::vector<std::string>();
+    if (store_ == nullptr || is_given_up_) return Engine::IndexFiles();
     list = list_;
     store = store_;
   }
   if (std::none_of(list.indexes.begin(), list.indexes.end(), [decree](const ListedIndex& index) {
         return index.is_whole() && index.whole_at <= decree;
       }))
-    return std::vector<std::string>();
+    return Engine::IndexFiles();
   // Its files stay here. What is not whole the receiver builds.
   list.walk = std::nullopt;
   has_shipped_.store(true);
-  std::weak_ptr<void>& holder = shipped_[directory];
-  *hold = holder.lock();
-  if (*hold == nullptr) holder = *hold = std::make_shared<char>();
-  return directory_.CopyTo(directory, list, *store);
+  // One that is there may be of a former store.
+  ASSIGN_OR_RETURN(const bool is_there, directory_.HasCopy(directory));
+  Copy& copy = shipped_[directory];
+  if (!is_there) copy.store = store;
+  *hold = copy.holder.lock();
+  if (*hold == nullptr) copy.holder = *hold = std::make_shared<char>();
+  ASSIGN_OR_RETURN(std::vector<std::string> names, directory_.CopyTo(directory, list, *store));
+  return Engine::IndexFiles{.names = std::move(names), .store = copy.store};
 }
 
 absl::Status IndexSet::RemoveShipped() {
   const MutexLock change(change_mutex_);
   for (auto it = shipped_.begin(); it != shipped_.end();) {
-    if (!it->second.expired()) {
+    if (!it->second.holder.expired()) {
       ++it;
       continue;
     }

@@ -124,9 +124,9 @@ class IndexSet : public std::enable_shared_from_this<IndexSet> {
   };
   // Makes a copy of what is whole at `directory`, as <replica>/index is, unless one is there; for data
   // as of this decree, of now or before. It stays while *hold lives. Its files, below `directory`;
-  // empty: nothing is whole. In a pool.
-  absl::StatusOr<std::vector<std::string>> Ship(const std::string& directory, Decree decree,
-                                                std::shared_ptr<void>* hold);
+  // none: nothing is whole. In a pool.
+  absl::StatusOr<Engine::IndexFiles> Ship(const std::string& directory, Decree decree,
+                                          std::shared_ptr<void>* hold);
   // Copies that nobody holds go. In a pool.
   absl::Status RemoveShipped();
   bool HasShipped() const { return has_shipped_.load(); }
@@ -188,8 +188,13 @@ class IndexSet : public std::enable_shared_from_this<IndexSet> {
   const IndexOptions options_;
   // Held while the list changes, disk and all.
   Mutex change_mutex_;
-  // By directory; who holds it.
-  std::map<std::string, std::weak_ptr<void>> shipped_ ABSL_GUARDED_BY(change_mutex_);
+  struct Copy {
+    std::weak_ptr<void> holder;
+    // What it is a copy of.
+    std::weak_ptr<const void> store;
+  };
+  // By directory.
+  std::map<std::string, Copy> shipped_ ABSL_GUARDED_BY(change_mutex_);
   // There are some.
   std::atomic<bool> has_shipped_{false};
   // Held around each apply, which may wait for flushes of the data, and so for Flush: between two of

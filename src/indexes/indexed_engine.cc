@@ -55,14 +55,14 @@ class IndexedEngine : public EngineWrapper<Engine> {
                             [&] { return inner().TryApplyAll(mutations); });
   }
   std::shared_ptr<IndexSet> indexes() const override { return indexes_; }
-  absl::StatusOr<std::vector<std::string>> ShipIndexes(const CheckpointFiles& checkpoint,
-                                                       std::shared_ptr<void>* hold) override {
+  absl::StatusOr<IndexFiles> ShipIndexes(const CheckpointFiles& checkpoint,
+                                         std::shared_ptr<void>* hold) override {
     const std::string shipped = ShippedName(checkpoint.decree);
-    ASSIGN_OR_RETURN(std::vector<std::string> names,
+    ASSIGN_OR_RETURN(IndexFiles files,
                      indexes_->Ship(JoinPath(ParentDirectory(checkpoint.directory), shipped),
                                     checkpoint.decree, hold));
-    for (std::string& name : names) name = JoinPath(shipped, name);
-    return names;
+    for (std::string& name : files.names) name = JoinPath(shipped, name);
+    return files;
   }
 
   absl::Status Close() override {

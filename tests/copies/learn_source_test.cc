@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/crc.h"
 #include "base/status.h"
 #include "decrees/log_shipment.h"
 #include "engine/engine_wrapper.h"
@@ -14,6 +15,29 @@
 
 namespace arion {
 namespace {
+
+// With a copy of indexes at each checkpoint.
+class WithIndexes : public EngineWrapper<Engine> {
+ public:
+  WithIndexes(std::unique_ptr<Engine> engine, FileSystem& files)
+      : EngineWrapper(std::move(engine)), files_(files) {}
+  absl::StatusOr<IndexFiles> ShipIndexes(const CheckpointFiles& /*checkpoint*/,
+                                         std::shared_ptr<void>* hold) override {
+    if (!is_whole) return absl::DataLossError("injected");
+    *hold = held = std::make_shared<int>(1);
+    const std::string directory = "/r/data/index.1/store";
+    RETURN_IF_ERROR(files_.CreateDirectories(directory));
+    RETURN_IF_ERROR(WriteFileDurably(files_, directory + "/1.sst", entries));
+    return IndexFiles{.names = {"index.1/store/1.sst"}, .store = store};
+  }
+  bool is_whole = false;
+  std::string entries = "entries";
+  std::shared_ptr<const int> store = std::make_shared<int>(1);
+  std::shared_ptr<int> held;
+
+ private:
+  FileSystem& files_;
+};
 
 class LearnSourceTest : public testing::Test {
  protected:
@@ -61,25 +85,6 @@ TEST_F(LearnSourceTest, LearnersOfOneCheckpointShareItsFiles) {
 }
 
 TEST_F(LearnSourceTest, WholeIndexesAreOfferedBesideTheCheckpoint) {
-  class WithIndexes : public EngineWrapper<Engine> {
-   public:
-    WithIndexes(std::unique_ptr<Engine> engine, FileSystem& files)
-        : EngineWrapper(std::move(engine)), files_(files) {}
-    absl::StatusOr<std::vector<std::string>> ShipIndexes(const CheckpointFiles& /*checkpoint*/,
-                                                         std::shared_ptr<void>* hold) override {
-      if (!is_whole) return absl::DataLossError("injected");
-      *hold = held = std::make_shared<int>(1);
-      const std::string directory = "/r/data/index.1/store";
-      RETURN_IF_ERROR(files_.CreateDirectories(directory));
-      RETURN_IF_ERROR(WriteFileDurably(files_, directory + "/1.sst", "entries"));
-      return std::vector<std::string>{"index.1/store/1.sst"};
-    }
-    bool is_whole = false;
-    std::shared_ptr<int> held;
-
-   private:
-    FileSystem& files_;
-  };
   auto wrapped = std::make_unique<WithIndexes>(std::move(engine_), env_.files());
   bool& is_whole = wrapped->is_whole;
   std::shared_ptr<int>& held = wrapped->held;
@@ -102,6 +107,25 @@ TEST_F(LearnSourceTest, WholeIndexesAreOfferedBesideTheCheckpoint) {
   EXPECT_EQ(held.use_count(), 2) << "it stays while it is served";
   other.reset();
   EXPECT_EQ(held.use_count(), 1);
+}
+
+TEST_F(LearnSourceTest, AnIndexThatWasMadeAgainHasChecksumsOfItsOwn) {
+  auto wrapped = std::make_unique<WithIndexes>(std::move(engine_), env_.files());
+  WithIndexes& indexed = *wrapped;
+  engine_ = std::move(wrapped);
+  indexed.is_whole = true;
+  LearnState former, next;
+  Ship(&former);
+  Ship(&next);
+  EXPECT_EQ(next, former);
+  // Dropped and made again: a new store counts its files from the beginning.
+  indexed.entries = "another";
+  indexed.store = std::make_shared<int>(2);
+  Ship(&next);
+  EXPECT_EQ(next.indexes->files, former.indexes->files);
+  EXPECT_EQ(next.indexes->sizes, former.indexes->sizes);
+  EXPECT_EQ(former.indexes->checksums[0], absl::StrFormat("%08x", Crc32c("entries")));
+  EXPECT_EQ(next.indexes->checksums[0], absl::StrFormat("%08x", Crc32c("another")));
 }
 
 TEST_F(LearnSourceTest, ALearnersCheckpointStaysUntilItIsDone) {

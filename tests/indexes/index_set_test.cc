@@ -315,9 +315,9 @@ TEST_P(IndexSetTest, ALearnerHasWhatWasShippedWithItsCheckpoint) {
     const auto checkpoint = replica_.engine().NewestCheckpoint(&hold);
     EXPECT_TRUE(checkpoint.ok());
     *directory = checkpoint->directory;
-    const auto names = replica_.engine().ShipIndexes(*checkpoint, &held);
-    EXPECT_TRUE(names.ok()) << names.status();
-    return names.value_or(Names{});
+    const auto files = replica_.engine().ShipIndexes(*checkpoint, &held);
+    EXPECT_TRUE(files.ok()) << files.status();
+    return files.ok() ? files->names : Names{};
   };
   std::string from;
   EXPECT_TRUE(ship(&from).empty()) << "nothing is whole";
@@ -358,6 +358,38 @@ TEST_P(IndexSetTest, ALearnerHasWhatWasShippedWithItsCheckpoint) {
   const auto found = IndexedReplica::FindPageOf(learner, Equal("by_n", 1), replica_.Terms());
   ASSERT_TRUE(found.ok());
   EXPECT_EQ(found->rows.size(), 9u);
+}
+
+TEST_P(IndexSetTest, ACopySaysOfWhichStoreItIs) {
+  const auto is_same = [](const std::weak_ptr<const void>& a, const std::weak_ptr<const void>& b) {
+    return !a.owner_before(b) && !b.owner_before(a);
+  };
+  replica_.Put({{"a", R"({"n":1})"}});
+  const auto ship = [&](std::shared_ptr<void>* held) {
+    EXPECT_TRUE(replica_.engine().Checkpoint().ok());
+    std::shared_ptr<void> hold;
+    const auto files =
+        replica_.engine().ShipIndexes(*replica_.engine().NewestCheckpoint(&hold), held);
+    EXPECT_TRUE(files.ok() && !files->names.empty()) << files.status();
+    return files.value_or(Engine::IndexFiles());
+  };
+  const auto make = [&] {
+    ASSERT_TRUE(replica_.Define({{"by_n", "$.n"}}).ok());
+    replica_.BuildAll();
+  };
+  make();
+  std::shared_ptr<void> held, again, later;
+  const Engine::IndexFiles former = ship(&held);
+  ASSERT_TRUE(replica_.Define({}).ok());
+  make();
+  EXPECT_TRUE(is_same(ship(&again).store, former.store)) << "the copy at that decree is there yet";
+  held = again = nullptr;
+  ASSERT_TRUE(replica_.indexes().RemoveShipped().ok());
+  const Engine::IndexFiles next = ship(&held);
+  EXPECT_EQ(next.names, former.names);
+  EXPECT_FALSE(is_same(next.store, former.store));
+  replica_.Put({{"b", R"({"n":2})"}});
+  EXPECT_TRUE(is_same(ship(&later).store, next.store)) << "the next checkpoint's";
 }
 
 TEST_P(IndexSetTest, WhatWasMadeForALearnerGoesAtTheNextStart) {
