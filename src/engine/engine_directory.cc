@@ -53,6 +53,16 @@ absl::Status CopyFile(FileSystem& files, const std::string& from, const std::str
   return target->Close();
 }
 
+absl::StatusOr<FileSizes> FilesOf(FileSystem& files, const std::string& directory) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, files.List(directory));
+  FileSizes found;
+  for (const std::string& name : names) {
+    ASSIGN_OR_RETURN(const FileStatus status, files.Stat(JoinPath(directory, name)));
+    if (!status.is_directory) found[name] = status.size;
+  }
+  return found;
+}
+
 absl::Status SyncAllIn(FileSystem& files, const std::string& directory) {
   ASSIGN_OR_RETURN(std::vector<std::string> names, files.List(directory));
   for (const std::string& name : names) {
@@ -152,11 +162,9 @@ absl::StatusOr<Engine::CheckpointFiles> EngineDirectory::HoldNewest(std::shared_
     checkpoint.decree = decree;
   }
   checkpoint.directory = JoinPath(path_, NameOf(kCheckpointPrefix, checkpoint.decree));
-  ASSIGN_OR_RETURN(std::vector<std::string> names, files_.List(checkpoint.directory));
-  for (std::string& name : names) {
-    ASSIGN_OR_RETURN(FileStatus status, files_.Stat(JoinPath(checkpoint.directory, name)));
-    if (!status.is_directory && status.size > 0) checkpoint.names.push_back(std::move(name));
-  }
+  ASSIGN_OR_RETURN(const FileSizes there, FilesOf(files_, checkpoint.directory));
+  for (const auto& [name, size] : there)
+    if (size > 0) checkpoint.names.push_back(name);
   return checkpoint;
 }
 

@@ -81,6 +81,9 @@ class EngineDirectory {
 
 // Syncs every file in `directory`, then the directory.
 absl::Status SyncAllIn(FileSystem& files, const std::string& directory);
+// Names of the files directly in `directory`, and their bytes.
+using FileSizes = std::map<std::string, uint64_t>;
+absl::StatusOr<FileSizes> FilesOf(FileSystem& files, const std::string& directory);
 // Copies the bytes; syncs nothing.
 absl::Status CopyFile(FileSystem& files, const std::string& from, const std::string& to);
 

@@ -4,6 +4,7 @@
 #include <absl/strings/match.h>
 #include <absl/strings/numbers.h>
 #include <absl/strings/str_join.h>
+#include <rocksdb/utilities/checkpoint.h>
 #include <rocksdb/utilities/options_util.h>
 
 #include <set>
@@ -104,6 +105,15 @@ absl::Status Database::Flush(bool waits) const {
   options.wait = waits;
   options.allow_write_stall = true;  // else it waits until no write would have to
   return FromRocksdb(db_->Flush(options, families_), absl::StrCat("flush ", db_->GetName()));
+}
+
+absl::Status Database::CopyFilesTo(const std::string& path) const {
+  rocksdb::Checkpoint* maker = nullptr;
+  rocksdb::Status status = rocksdb::Checkpoint::Create(db_.get(), &maker);
+  const std::unique_ptr<rocksdb::Checkpoint> owner(maker);
+  // A huge limit: no flush of its own.
+  if (status.ok()) status = maker->CreateCheckpoint(path, UINT64_MAX);
+  return FromRocksdb(status, absl::StrCat("copy ", db_->GetName(), " to ", path));
 }
 
 absl::Status CheckColumnFamilies(const rocksdb::DBOptions& options, const std::string& path) {

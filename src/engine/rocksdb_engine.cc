@@ -7,7 +7,6 @@
 #include "engine/rocksdb_engine.h"
 
 #include <absl/strings/match.h>
-#include <rocksdb/utilities/checkpoint.h>
 #include <rocksdb/version.h>
 
 #include <algorithm>
@@ -174,12 +173,7 @@ class RocksdbEngine : public Engine {
     // The decree is read before and after: if no flush came between, the checkpoint has exactly
     // that one.
     ASSIGN_OR_RETURN(Decree before, RefreshFlushed());
-    rocksdb::Checkpoint* maker = nullptr;
-    rocksdb::Status status = rocksdb::Checkpoint::Create(&database_->db(), &maker);
-    const std::unique_ptr<rocksdb::Checkpoint> owner(maker);
-    // A huge limit: no flush of its own. It takes the files as they are.
-    if (status.ok()) status = maker->CreateCheckpoint(path, UINT64_MAX);
-    RETURN_IF_ERROR(FromRocksdb(status, absl::StrCat("checkpoint of ", directory_.path())));
+    RETURN_IF_ERROR(database_->CopyFilesTo(path));
     ASSIGN_OR_RETURN(Decree decree, RefreshFlushed());
     // A flush of RocksDB's own came between: only the files know which side they are of.
     if (decree != before) {
@@ -549,11 +543,9 @@ absl::Status RocksdbEngineFactory::InstallCheckpoint(const std::string& checkpoi
       files, data_directory,
       {.content = kRocksdbContent, .checkpoints_kept = options_.checkpoints_kept});
   return directory.InstallContent(decree, [&](const std::string& to) -> absl::Status {
-    ASSIGN_OR_RETURN(std::vector<std::string> names, files.List(checkpoint_directory));
-    for (const std::string& name : names) {
+    ASSIGN_OR_RETURN(const FileSizes there, FilesOf(files, checkpoint_directory));
+    for (const auto& [name, size] : there) {
       const std::string from = JoinPath(checkpoint_directory, name);
-      ASSIGN_OR_RETURN(FileStatus status, files.Stat(from));
-      if (status.is_directory) continue;
       // Table files never change; a link is as good as a copy where the file system has links.
       if (absl::EndsWith(name, ".sst") && files.Link(from, JoinPath(to, name)).ok()) continue;
       RETURN_IF_ERROR(CopyFile(files, from, JoinPath(to, name)));

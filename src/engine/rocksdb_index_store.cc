@@ -4,7 +4,6 @@
 #include <rocksdb/sst_file_reader.h>
 #include <rocksdb/sst_file_writer.h>
 #include <rocksdb/table.h>
-#include <rocksdb/utilities/checkpoint.h>
 
 #include <algorithm>
 #include <map>
@@ -290,13 +289,7 @@ class RocksdbIndexStore : public EngineWrapper<IndexStore> {
   absl::Status CopyTo(const std::string& directory) override {
     RETURN_IF_ERROR(Flush());
     RETURN_IF_ERROR(files_.CreateDirectories(directory));
-    rocksdb::Checkpoint* maker = nullptr;
-    rocksdb::Status status = rocksdb::Checkpoint::Create(&database_->db(), &maker);
-    const std::unique_ptr<rocksdb::Checkpoint> owner(maker);
-    // A huge limit: no flush of its own.
-    if (status.ok())
-      status = maker->CreateCheckpoint(JoinPath(directory, kRocksdbContent), UINT64_MAX);
-    return FromRocksdb(status, absl::StrCat("copy the indexes to ", directory));
+    return database_->CopyFilesTo(JoinPath(directory, kRocksdbContent));
   }
 
   absl::Status RemoveRange(const KeyRange& range) override {
