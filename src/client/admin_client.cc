@@ -156,6 +156,27 @@ absl::StatusOr<QueryManualCompactResponse> AdminClient::QueryCompaction(
       });
 }
 
+absl::StatusOr<StartSplitResponse> AdminClient::StartSplit(const StartSplitRequest& request) {
+  return threads_->RunAndWait<absl::StatusOr<StartSplitResponse>>(
+      [&](ClusterClient&, TableAdmin& admin, auto done) {
+        admin.StartSplit(request, std::move(done));
+      });
+}
+
+absl::StatusOr<QuerySplitResponse> AdminClient::QuerySplit(const QuerySplitRequest& request) {
+  return threads_->RunAndWait<absl::StatusOr<QuerySplitResponse>>(
+      [&](ClusterClient&, TableAdmin& admin, auto done) {
+        admin.QuerySplit(request, std::move(done));
+      });
+}
+
+absl::StatusOr<ControlSplitResponse> AdminClient::ControlSplit(const ControlSplitRequest& request) {
+  return threads_->RunAndWait<absl::StatusOr<ControlSplitResponse>>(
+      [&](ClusterClient&, TableAdmin& admin, auto done) {
+        admin.ControlSplit(request, std::move(done));
+      });
+}
+
 absl::StatusOr<std::string> AdminClient::AskServer(Endpoint server, const char* name,
                                                    std::string body) {
   return threads_->RunAndWait<absl::StatusOr<std::string>>(

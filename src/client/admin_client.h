@@ -18,6 +18,7 @@
 
 #include "messages/admin_messages.h"
 #include "messages/meta_messages.h"
+#include "messages/split_messages.h"
 
 namespace arion {
 
@@ -58,6 +59,10 @@ class AdminClient {
   absl::StatusOr<StartManualCompactResponse> StartCompaction(
       const StartManualCompactRequest& request);
   absl::StatusOr<QueryManualCompactResponse> QueryCompaction(const TableNameRequest& request);
+  // Splits of one table.
+  absl::StatusOr<StartSplitResponse> StartSplit(const StartSplitRequest& request);
+  absl::StatusOr<QuerySplitResponse> QuerySplit(const QuerySplitRequest& request);
+  absl::StatusOr<ControlSplitResponse> ControlSplit(const ControlSplitRequest& request);
   // Sends `body` to one server, replica or meta, under the RPC code `name`; returns the answer's
   // body.
   absl::StatusOr<std::string> AskServer(Endpoint server, const char* name, std::string body);

@@ -77,6 +77,10 @@ absl::Status StatusOfMetaError(ErrorCode error, std::string_view what) {
       return absl::AlreadyExistsError(text);
     case ErrorCode::kInvalidParameters:
       return absl::InvalidArgumentError(text);
+    case ErrorCode::kInvalidState:
+    case ErrorCode::kSplitting:
+    case ErrorCode::kChildRegistered:
+      return absl::FailedPreconditionError(text);
     case ErrorCode::kAclDeny:
       return absl::PermissionDeniedError(
           absl::StrCat(text,

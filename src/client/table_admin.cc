@@ -10,6 +10,18 @@
 #include "rpc/admin_token.h"
 
 namespace arion {
+namespace {
+
+// Not every answer has one; where there is one, it tells a person why.
+template <class Response>
+std::string HintOf(const Response& answer) {
+  if constexpr (requires { answer.hint_message.empty(); }) return answer.hint_message;
+  if constexpr (requires { answer.hint_msg.value_or(""); }) return answer.hint_msg.value_or("");
+  if constexpr (requires { answer.hint_msg.empty(); }) return answer.hint_msg;
+  return "";
+}
+
+}  // namespace
 
 TableAdmin::TableAdmin(Environment& environment, Transport& transport, StrandPtr strand,
                        MetaCallerOptions options, absl::Duration timeout)
@@ -31,12 +43,8 @@ void TableAdmin::Call(const char* name, const Request& request, std::string what
       [what = std::move(what), done = std::move(done)](absl::StatusOr<Response> answer) mutable {
         if (answer.ok() && answer->err != ErrorCode::kOk) {
           absl::Status status = StatusOfMetaError(answer->err, what);
-          // Not every answer has a hint; where there is one, it tells a person why.
-          if constexpr (requires { answer->hint_message.empty(); }) {
-            if (!answer->hint_message.empty())
-              status = absl::Status(status.code(),
-                                    absl::StrCat(status.message(), ": ", answer->hint_message));
-          }
+          if (const std::string hint = HintOf(*answer); !hint.empty())
+            status = absl::Status(status.code(), absl::StrCat(status.message(), ": ", hint));
           return done(std::move(status));
         }
         done(std::move(answer));
@@ -110,6 +118,21 @@ void TableAdmin::QueryCompaction(const TableNameRequest& request,
                                  Callback<QueryManualCompactResponse> done) {
   Call(kRpcQueryManualCompact, request, absl::StrCat("compaction of table ", request.app_name),
        std::move(done));
+}
+
+void TableAdmin::StartSplit(const StartSplitRequest& request, Callback<StartSplitResponse> done) {
+  Call(kRpcStartSplit, request, absl::StrCat("split table ", request.app_name), std::move(done),
+       MetaCaller::Again::kRefusal);
+}
+
+void TableAdmin::QuerySplit(const QuerySplitRequest& request, Callback<QuerySplitResponse> done) {
+  Call(kRpcQuerySplit, request, absl::StrCat("split of table ", request.app_name), std::move(done));
+}
+
+void TableAdmin::ControlSplit(const ControlSplitRequest& request,
+                              Callback<ControlSplitResponse> done) {
+  Call(kRpcControlSplit, request, absl::StrCat("split of table ", request.app_name),
+       std::move(done), MetaCaller::Again::kRefusal);
 }
 
 void TableAdmin::AskServer(Endpoint server, const char* name, std::string body,

@@ -2,8 +2,8 @@
 //
 // Errors    DeadlineExceeded: no meta server answered in time, or a repetition was refused and the
 //           first attempt may have been carried out; a change may or may not have been made.
-//           AlreadyExists, NotFound, InvalidArgument, PermissionDenied, Unavailable (busy creating
-//           or dropping: ask again) with the protocol's error name in the text, and the meta
+//           AlreadyExists, NotFound, InvalidArgument, PermissionDenied, FailedPrecondition (its
+//           state does not allow it), Unavailable (busy creating or dropping: ask again) with the protocol's error name in the text, and the meta
 //           server's hint.
 // Threads   Strand-bound: call on the strand given; callbacks come back on it, each once, unless
 //           this is destroyed first.
@@ -22,6 +22,7 @@
 #include "client/meta_caller.h"
 #include "messages/admin_messages.h"
 #include "messages/meta_messages.h"
+#include "messages/split_messages.h"
 
 namespace arion {
 
@@ -65,6 +66,11 @@ class TableAdmin {
   void StartCompaction(const StartManualCompactRequest& request,
                        Callback<StartManualCompactResponse> done);
   void QueryCompaction(const TableNameRequest& request, Callback<QueryManualCompactResponse> done);
+  // Splits: started, looked at, paused or gone on with or taken back. FailedPrecondition of
+  // QuerySplit: the table is not being split.
+  void StartSplit(const StartSplitRequest& request, Callback<StartSplitResponse> done);
+  void QuerySplit(const QuerySplitRequest& request, Callback<QuerySplitResponse> done);
+  void ControlSplit(const ControlSplitRequest& request, Callback<ControlSplitResponse> done);
   // Asks one server, replica or meta, whichever it is: `done` gets the answer's body. Unavailable
   // names the server and its error. One attempt only.
   void AskServer(Endpoint server, const char* name, std::string body, Callback<std::string> done);

@@ -102,6 +102,31 @@ TEST(TableAdmin, ARefusalBringsTheMetaServersHint) {
             "environments of table temp: ERR_INVALID_PARAMETERS: no such environment");
 }
 
+TEST(TableAdmin, SplitsAreRefusedWithTheirHints) {
+  FakeCluster cluster;
+  cluster.SetServer(kMeta1, [](const OutboundRequest& request) {
+    if (request.name == std::string(kRpcStartSplit))
+      return Ok(StartSplitResponse{.err = ErrorCode::kBusy, .hint_msg = "it is being split"});
+    if (request.name == std::string(kRpcQuerySplit))
+      return Ok(QuerySplitResponse{
+          .err = ErrorCode::kInvalidState, .status = {}, .hint_msg = "it is not being split"});
+    return Ok(ControlSplitResponse{.err = ErrorCode::kChildRegistered, .hint_msg = "too late"});
+  });
+  TableAdmin admin(cluster, cluster, cluster.strand(), {.meta_servers = {kMeta1}},
+                   absl::Seconds(3));
+  absl::Status started, asked, controlled;
+  cluster.Run([&] {
+    admin.StartSplit({.app_name = "t"}, [&](auto answer) { started = answer.status(); });
+    admin.QuerySplit({.app_name = "t"}, [&](auto answer) { asked = answer.status(); });
+    admin.ControlSplit({.app_name = "t"}, [&](auto answer) { controlled = answer.status(); });
+  });
+  EXPECT_EQ(started, absl::UnavailableError("split table t: ERR_BUSY: it is being split"));
+  EXPECT_EQ(asked, absl::FailedPreconditionError(
+                       "split of table t: ERR_INVALID_STATE: it is not being split"));
+  EXPECT_EQ(controlled,
+            absl::FailedPreconditionError("split of table t: ERR_CHILD_REGISTERED: too late"));
+}
+
 // What a second attempt refuses may have been done by the first, where it isn't the same twice.
 TEST(TableAdmin, WhichRefusalsProveNothingAfterALostAnswer) {
   FakeCluster cluster;
@@ -124,6 +149,9 @@ TEST(TableAdmin, WhichRefusalsProveNothingAfterALostAnswer) {
   EXPECT_EQ(after([&] { admin.RenameTable({}, keep); }), StatusCode::kDeadlineExceeded);
   EXPECT_EQ(after([&] { admin.ProposePlan({}, keep); }), StatusCode::kDeadlineExceeded);
   EXPECT_EQ(after([&] { admin.StartCompaction({}, keep); }), StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(after([&] { admin.StartSplit({}, keep); }), StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(after([&] { admin.ControlSplit({}, keep); }), StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(after([&] { admin.QuerySplit({}, keep); }), StatusCode::kInvalidArgument);
   EXPECT_EQ(after([&] { admin.SetReplicaCount({}, keep); }), StatusCode::kInvalidArgument);
   EXPECT_EQ(after([&] { admin.ControlMeta({}, keep); }), StatusCode::kInvalidArgument);
   EXPECT_EQ(after([&] { admin.ForgetServer({}, keep); }), StatusCode::kInvalidArgument);
@@ -156,12 +184,16 @@ TEST(TableAdmin, EachRequestHasItsCode) {
     admin.DiagnoseDead({}, count);
     admin.StartCompaction({}, count);
     admin.QueryCompaction({}, count);
+    admin.StartSplit({}, count);
+    admin.QuerySplit({}, count);
+    admin.ControlSplit({}, count);
   });
   const std::vector<std::string> codes = {
       kRpcListApps,           kRpcClusterInfo,        kRpcQueryConfig,        kRpcRecallApp,
       kRpcRenameApp,          kRpcGetMaxReplicaCount, kRpcSetMaxReplicaCount, kRpcControlMeta,
       kRpcProposeBalancer,    kRpcStartRecovery,      kRpcForgetServer,       kRpcDddDiagnose,
-      kRpcStartManualCompact, kRpcQueryManualCompact};
+      kRpcStartManualCompact, kRpcQueryManualCompact, kRpcStartSplit,         kRpcQuerySplit,
+      kRpcControlSplit};
   EXPECT_EQ(asked, codes);
   EXPECT_EQ(denied, static_cast<int>(codes.size())) << "what changes nothing can be denied, too";
 }
