@@ -35,7 +35,19 @@ absl::StatusOr<std::vector<Endpoint>> ParseServers(std::string_view text) {
   return servers;
 }
 
+int TableState::AwaitedPartitions() const {
+  return static_cast<int>(std::count_if(partitions.begin(), partitions.end(), IsAwaited));
+}
+
+const PartitionConfiguration& TableState::PartitionFor(uint64_t hash) const {
+  const PartitionConfiguration& partition = partitions.at(hash % partitions.size());
+  return IsAwaited(partition) && partitions.size() > 1
+             ? partitions.at(hash % (partitions.size() / 2))
+             : partition;
+}
+
 bool TableState::IsHealthy(const PartitionConfiguration& partition) const {
+  if (IsAwaited(partition)) return true;
   return partition.primary.IsValid() &&
          partition.MemberCount() >= static_cast<size_t>(std::max(1, info.max_replica_count));
 }

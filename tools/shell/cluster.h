@@ -30,7 +30,14 @@ struct TableState {
   // By index; empty when the table is not available, or was dropped while it was asked about.
   std::vector<PartitionConfiguration> partitions;
 
-  // It has a primary, and at least as many members as the table's replica count.
+  // A split is to make it. Until then the partition of half the count answers for its keys.
+  static bool IsAwaited(const PartitionConfiguration& partition) {
+    return partition.ballot == kInvalidBallot;
+  }
+  int AwaitedPartitions() const;
+  // Which one answers for keys of that hash. There are some.
+  const PartitionConfiguration& PartitionFor(uint64_t hash) const;
+  // It has a primary, and at least as many members as the table's replica count; or is awaited.
   bool IsHealthy(const PartitionConfiguration& partition) const;
   int HealthyPartitions() const;
   // The table is available, and all its partitions are healthy.

@@ -33,15 +33,18 @@ constexpr std::pair<std::string_view, std::string_view> kLongNames[] = {
     {"--json", "-j"},
     {"--match_type", "-m"},
     {"--max_count", "-n"},
+    {"--newPartitionCount", "-p"},
     {"--no_overwrite", "-n"},
     {"--no_ttl", "-e"},
     {"--no_value", "-i"},
     {"--node", "-n"},
     {"--node_list", "-l"},
     {"--node_type", "-t"},
+    {"--oldPartitionCount", "-p"},
     {"--only_qps", "-q"},
     {"--only_usage", "-u"},
     {"--output", "-o"},
+    {"--parentPidx", "-i"},
     {"--partition_count", "-p"},
     {"--partition_index", "-p"},
     {"--precise", "-c"},
@@ -61,6 +64,7 @@ constexpr std::pair<std::string_view, std::string_view> kLongNames[] = {
     {"--start_inclusive", "-a"},
     {"--status", "-s"},
     {"--stop_inclusive", "-b"},
+    {"--tableName", "-a"},
     {"--target", "-t"},
     {"--target_app_name", "-a"},
     {"--target_cluster_name", "-c"},
@@ -71,7 +75,8 @@ constexpr std::pair<std::string_view, std::string_view> kLongNames[] = {
 constexpr std::string_view kDuplication = "Arion does not have duplication";
 constexpr std::string_view kBulkLoad = "Arion does not have bulk load";
 constexpr std::string_view kBackup = "Arion does not have backup and restore";
-constexpr std::string_view kSplit = "Arion does not have partition split";
+constexpr std::string_view kOfflineSplit =
+    "Arion splits no stopped replica; split start splits a table while it serves";
 constexpr std::string_view kDisks =
     "Arion does not move replicas between a server's disks; a new data directory is one of "
     "data_dirs at its next start";
@@ -95,13 +100,12 @@ constexpr std::pair<std::string_view, std::string_view> kAbsent[] = {
     {"dups", kDuplication},
     {"enable_backup_policy", kBackup},
     {"local_get", kFiles},
-    {"local_partition_split", kSplit},
+    {"local_partition_split", kOfflineSplit},
     {"ls_backup_policy", kBackup},
     {"mlog_dump", kFiles},
     {"modify_backup_policy", kBackup},
     {"nodes-balancer", "the meta server balances by itself; balance moves one replica"},
     {"nodes-migrator", "drain moves what a server has to the others"},
-    {"partition-split", kSplit},
     {"pause_bulk_load", kBulkLoad},
     {"pause_dup", kDuplication},
     {"query-backup-status", kBackup},

@@ -16,6 +16,7 @@
 #include "base/status.h"
 #include "messages/table_environments.h"
 #include "tools/shell/commands/index_commands.h"
+#include "tools/shell/commands/split_commands.h"
 #include "tools/shell/older_names.h"
 #include "tools/shell/progress.h"
 #include "tools/shell/remote_server.h"
@@ -26,12 +27,12 @@ namespace {
 std::vector<Command> AllCommands() {
   std::vector<Command> all;
   for (auto commands :
-       {ClusterCommands,      NodeCommands,       JoinCommands,      TableCommands,
-        EnvironmentCommands,  IndexCommands,      PlanCommands,      RecoveryCommands,
-        RecordCommands,       ServerPageCommands, LoadCommands,      StatusCommands,
-        DrainCommands,        RestartCommands,    ServerCommands,    CompactionCommands,
-        VerificationCommands, StatisticsCommands, TableCopyCommands, StoredBytesCommands,
-        SessionCommands}) {
+       {ClusterCommands,     NodeCommands,         JoinCommands,       TableCommands,
+        EnvironmentCommands, IndexCommands,        PlanCommands,       RecoveryCommands,
+        RecordCommands,      ServerPageCommands,   LoadCommands,       StatusCommands,
+        DrainCommands,       RestartCommands,      ServerCommands,     CompactionCommands,
+        SplitCommands,       VerificationCommands, StatisticsCommands, TableCopyCommands,
+        StoredBytesCommands, SessionCommands}) {
     for (Command& command : commands()) all.push_back(std::move(command));
   }
   return all;
@@ -73,6 +74,8 @@ const ShowingCommand* FindShowing(std::string_view command) {
                                                 {"rdb_value_hex2str"},
                                                 {"get_app_envs"},
                                                 {"indexes"},
+                                                {"split query"},
+                                                {"partition-split query"},
                                                 {"find"},
                                                 {"get_replica_count"},
                                                 {"get_meta_level"},
@@ -179,7 +182,10 @@ ExitCode Session::Run(std::string_view text) {
 
 absl::StatusOr<Session::Showing> Session::TakeShowing(Words* words) const {
   Showing showing{.form = form_};
-  const ShowingCommand* const command = FindShowing((*words)[0]);
+  const ShowingCommand* command = FindShowing((*words)[0]);
+  // One of those that a command's first word tells apart.
+  if (command == nullptr && words->size() > 1)
+    command = FindShowing(absl::StrCat((*words)[0], " ", (*words)[1]));
   if (command == nullptr) return showing;
   Words kept;
   for (size_t i = 0; i < words->size(); ++i) {
@@ -383,6 +389,10 @@ std::vector<std::string> Session::CompletionsOf(Command::Completes completes, co
     case Command::Completes::kIndexes:
       if (before.size() == 1) return CompletionsOf(Command::Completes::kTables, before);
       if (before.size() == 2) found = IndexNames(*cluster_, before.back());
+      break;
+    case Command::Completes::kSplit:
+      if (before.size() == 2) return CompletionsOf(Command::Completes::kTables, before);
+      found = SplitWords(*cluster_, before);
       break;
     case Command::Completes::kNothing:
       break;

@@ -57,7 +57,9 @@ struct Command {
     kSettings,
     kRemoteCommands,
     // A table, and behind it an index of that table.
-    kIndexes
+    kIndexes,
+    // What a split is asked for, a table, a number.
+    kSplit
   } completes;
   // InvalidArgument: wrong usage.
   std::function<absl::StatusOr<Outcome>(Session& session, const Words& arguments)> run;
@@ -157,6 +159,7 @@ std::vector<Command> DrainCommands();
 std::vector<Command> RestartCommands();
 std::vector<Command> ServerCommands();
 std::vector<Command> CompactionCommands();
+std::vector<Command> SplitCommands();
 std::vector<Command> VerificationCommands();
 std::vector<Command> StatisticsCommands();
 std::vector<Command> TableCopyCommands();

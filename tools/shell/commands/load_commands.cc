@@ -210,7 +210,7 @@ absl::StatusOr<Outcome> Hash(Session& session, const Words& arguments) {
   ASSIGN_OR_RETURN(const TableState table, session.cluster().FindTable(session.table_name()));
   if (table.partitions.empty())
     return absl::FailedPreconditionError("the table has no partitions now");
-  const PartitionConfiguration& partition = table.partitions.at(hash % table.partitions.size());
+  const PartitionConfiguration& partition = table.PartitionFor(hash);
   std::vector<std::string> secondaries;
   for (const Endpoint secondary : partition.secondaries)
     secondaries.push_back(secondary.ToString());
@@ -228,12 +228,11 @@ absl::StatusOr<Outcome> Trace(Session& session, const Words& arguments) {
   if (session.table_name().empty())
     return absl::FailedPreconditionError("no table in use; say: use NAME (ls lists them)");
   ASSIGN_OR_RETURN(const TableState table, session.cluster().FindTable(session.table_name()));
-  if (table.info.partition_count <= 0 || table.partitions.empty())
+  if (table.partitions.empty())
     return absl::FailedPreconditionError("the table has no partitions now");
   const std::string raw = JoinRawKey(arguments[0], arguments.size() > 1 ? arguments[1] : "");
   const uint64_t hash = PartitionHash(raw);
-  const auto index = static_cast<size_t>(hash % static_cast<uint64_t>(table.info.partition_count));
-  const PartitionConfiguration& partition = table.partitions.at(index);
+  const PartitionConfiguration& partition = table.PartitionFor(hash);
   std::vector<std::string> secondaries;
   for (const Endpoint secondary : partition.secondaries)
     secondaries.push_back(secondary.ToString());

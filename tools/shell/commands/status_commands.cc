@@ -244,6 +244,7 @@ void AddHealing(const Overview& overview, Answer::List* jobs) {
   for (const TableState& table : overview.tables) {
     int64_t members = 0, wanted = 0;
     for (const PartitionConfiguration& partition : table.partitions) {
+      if (TableState::IsAwaited(partition)) continue;
       members += static_cast<int64_t>(partition.MemberCount());
       wanted += table.info.max_replica_count;
     }
@@ -257,10 +258,21 @@ void AddHealing(const Overview& overview, Answer::List* jobs) {
   }
 }
 
+void AddSplits(const Overview& overview, Answer::List* jobs) {
+  for (const TableState& table : overview.tables) {
+    const int awaited = table.AwaitedPartitions();
+    const int parents = table.info.partition_count / 2;
+    if (awaited > 0)
+      jobs->rows.push_back({std::string("split"), Escape(table.info.app_name),
+                            absl::StrCat(parents - awaited, "/", parents, " partitions")});
+  }
+}
+
 Answer::List JobsOf(const Overview& overview) {
   Answer::List jobs{"jobs", {"job", "of", "progress"}, {}};
   AddRecoveries(overview, &jobs);
   AddHealing(overview, &jobs);
+  AddSplits(overview, &jobs);
   return jobs;
 }
 

@@ -87,6 +87,7 @@ Answer::List HealthList(const std::vector<TableState>& tables) {
     const size_t enough = std::min(2, table.info.max_replica_count);
     for (const PartitionConfiguration& partition : table.partitions) {
       healthy += table.IsHealthy(partition) ? 1 : 0;
+      if (TableState::IsAwaited(partition)) continue;
       read_unhealthy += partition.primary.IsValid() ? 0 : 1;
       write_unhealthy += partition.primary.IsValid() && partition.MemberCount() >= enough ? 0 : 1;
     }
