@@ -17,6 +17,7 @@
 
 #include "base/status.h"
 #include "messages/admin_messages.h"
+#include "messages/split_messages.h"
 #include "messages/table_environments.h"
 #include "meta/meta_server.h"
 #include "rpc/thrift_codec.h"
@@ -131,6 +132,11 @@ std::string Names(const std::vector<Endpoint>& nodes) {
 struct HealthCounts {
   int healthy = 0, unhealthy = 0, write_unhealthy = 0, read_unhealthy = 0;
   void Add(const PartitionConfiguration& partition, int32_t factor) {
+    // A split is to make it; its parent answers until then.
+    if (partition.ballot == kInvalidBallot) {
+      ++healthy;
+      return;
+    }
     const bool has_primary = partition.primary.IsValid();
     const bool is_healthy =
         has_primary && partition.MemberCount() >= static_cast<size_t>(std::max(1, factor));
@@ -258,6 +264,59 @@ HttpResponse AnswerEnvironments(MetaServer& server, const HttpRequest& request) 
   return NoTable(name);
 }
 
+std::string_view SplitStateName(int32_t status) {
+  switch (static_cast<SplitStatus>(status)) {
+    case SplitStatus::kPausing:
+      return "pausing";
+    case SplitStatus::kPaused:
+      return "paused";
+    case SplitStatus::kCanceling:
+      return "canceling";
+    default:
+      return "splitting";
+  }
+}
+
+// Of partitions that are not split yet.
+HttpResponse AnswerSplit(MetaServer& server, const HttpRequest& request) {
+  const std::string name = ArgumentOf(request, "name");
+  if (name.empty()) return {.status = 400, .body = "which table? write ?name=TABLE\n"};
+  const auto split = Ask<QuerySplitResponse>(server, kRpcQuerySplit, QuerySplitRequest{name});
+  if (!split.ok()) return Failed(split.status());
+  if (split->err == ErrorCode::kAppNotExist || split->err == ErrorCode::kAppDropped)
+    return NoTable(name);
+  const bool is_split = split->err == ErrorCode::kOk;
+  if (!is_split && split->err != ErrorCode::kInvalidState)
+    return Failed(absl::UnavailableError(Text(ErrorCodeName(split->err))));
+  const int32_t parents = split->new_partition_count / 2;
+  Row general{{"app_name", name}, {"is_splitting", is_split ? "true" : "false"}};
+  if (is_split) {
+    const auto left = static_cast<int32_t>(split->status.size());
+    general.insert(general.end(),
+                   {{"new_partition_count", std::to_string(split->new_partition_count)},
+                    {"splitting_count", std::to_string(left)},
+                    {"completed_count", std::to_string(parents - left)}});
+    // Absent while it is not known.
+    if (split->seconds_left)
+      general.emplace_back("seconds_left", std::to_string(*split->seconds_left));
+  }
+  Rows partitions;
+  for (const auto& [parent, status] : split->status) {
+    const std::string index = std::to_string(parent);
+    Row row{{"pidx", index},
+            {"child_pidx", std::to_string(parent + parents)},
+            {"split_status", std::string(SplitStateName(status))}};
+    if (split->progress)
+      if (const auto progress = split->progress->find(parent); progress != split->progress->end())
+        row.emplace_back("progress", progress->second);
+    partitions.emplace_back(index, std::move(row));
+  }
+  JsonPage page;
+  page.Add("general", general);
+  page.Add("partitions", partitions);
+  return page.Finish();
+}
+
 // ---- the cluster ----
 
 HttpResponse AnswerNodes(MetaServer& server, const HttpRequest& request) {
@@ -380,6 +439,8 @@ void AddMetaPages(const AddPage& add, MetaServer& server) {
       [&server](const HttpRequest& request) { return AnswerApps(server, request); });
   add("/meta/app_envs", "?name=TABLE: its environments; JSON",
       [&server](const HttpRequest& request) { return AnswerEnvironments(server, request); });
+  add("/meta/split", "?name=TABLE: how far its split is; JSON",
+      [&server](const HttpRequest& request) { return AnswerSplit(server, request); });
   add("/meta/nodes", "[?detail]: replica servers; JSON",
       [&server](const HttpRequest& request) { return AnswerNodes(server, request); });
   add("/meta/cluster", "what cluster_info says; JSON",
