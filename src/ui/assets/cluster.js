@@ -1,7 +1,7 @@
 // The page of a meta server: what the cluster is like.
 // SPDX-License-Identifier: Apache-2.0
 import {h} from './dom.js';
-import {count, plural, rate, NONE} from './format.js';
+import {count, duration, plural, rate, NONE} from './format.js';
 import {figure, health, section, state, table, tiles} from './parts.js';
 
 const GRADES = {healthy: 'good', reduced: 'warn', failing: 'bad'};
@@ -116,6 +116,14 @@ function durability(t) {
   return state('warn', only === 'os' ? 'os: not past a power cut' : 'mixed: fsync and os');
 }
 
+// What its partitions wait for is in the title: they may be many.
+function splitOf(split) {
+  const words = [`split ${count(split.from)} → ${count(split.to)}: ${count(split.registered)} done`];
+  if (split.paused > 0) words.push(`${count(split.paused)} paused`);
+  if (split.seconds_left !== null) words.push(`about ${duration(split.seconds_left)} left`);
+  return h('small', {title: split.parents.map(p => `${p.partition}: ${p.progress}`).join('\n')}, words.join(', '));
+}
+
 // The map is large where the cluster is: it is made anew only when something in it changed.
 let drawnOf = null;
 function heatMapOrThatThere(cluster, redraw) {
@@ -157,7 +165,7 @@ function heatMap(cluster, redraw) {
     const shares = new Map(t.shares.map(s => [s.server, s]));
     const even = total(t) / Math.max(1, alive);
     return h('tr', {},
-      h('th', {scope: 'row', title: t.name}, t.name, h('small', {}, `${t.replica_count} copies`)),
+      h('th', {scope: 'row', title: t.name}, t.name, h('small', {}, `${t.replica_count} copies`), t.split && splitOf(t.split)),
       h('td', {class: 'n', 'data-ill': unhealthy(t) > 0}, figure(`${count(t.partitions.healthy)} / ${count(total(t))}`, t.partitions.healthy)),
       cluster.servers.map(s => {
         const {server: _, ...share} = shares.get(s.server) ?? {...EMPTY, server: ''};
