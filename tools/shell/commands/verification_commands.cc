@@ -186,8 +186,13 @@ absl::StatusOr<Outcome> VerifyReplicas(Session& session, const Words& words) {
     return absl::NotFoundError(
         absl::StrCat("table ", Escape(name), " has ", table.info.partition_count, " partitions"));
   std::vector<Asked> all;
+  // One that a split has not made yet has no copies.
+  const auto is_there = [&table](int32_t index) {
+    const auto i = static_cast<size_t>(index);
+    return i >= table.partitions.size() || !TableState::IsAwaited(table.partitions[i]);
+  };
   for (int32_t index = 0; index < table.info.partition_count; ++index)
-    if (only < 0 || index == only)
+    if ((only < 0 || index == only) && is_there(index))
       all.push_back({.pid = {table.info.app_id, index},
                      .heard_at = absl::Now(),
                      .problem = {},
