@@ -171,7 +171,12 @@ class DataApi:
             connection.close()
 
     def partition_of(self, hash_key, sort_key=b""):
-        return crc64(hash_key or sort_key) % len(self.partitions)
+        return self.owner(crc64(hash_key or sort_key))
+
+    def owner(self, partition_hash):
+        """Until a split has made a partition, its parent."""
+        partition = partition_hash % len(self.partitions)
+        return partition if self.partitions[partition]["ballot"] >= 0 else partition - len(self.partitions) // 2
 
     def __getattr__(self, request):
         if request not in REQUESTS:
@@ -183,7 +188,7 @@ class DataApi:
         value = bare[0] if bare else fields
         if partition is None:
             hashed = self.hashed(request, value)
-            partition, partition_hash = crc64(hashed) % len(self.partitions), crc64(hashed)
+            partition, partition_hash = self.owner(crc64(hashed)), crc64(hashed)
         self.sequence += 1
         name = "RPC_RRDB_RRDB_" + request.upper()
         body = thft.body(name, argument(REQUESTS[request][0], value), self.sequence)

@@ -1,0 +1,327 @@
+#!/usr/bin/env python3
+"""Tables are split while clients write: each acknowledged write is there, no scan shows a record twice or lacks one, and all
+copies are equal; through pauses, a cancel, SIGKILL of replica servers and of the meta server.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+import json
+import os
+import random
+import struct
+import subprocess
+import tempfile
+import time
+import unittest
+import urllib.request
+
+import data_api
+import harness
+import kill_test
+from repair_test import value_of
+
+RECORDS = 4000
+BATCH = 50
+SPLIT_SECONDS = 120
+
+
+class TimedWriter(kill_test.Writer):
+    """One thread, which goes from partition to partition: how long a partition keeps it is what a client sees."""
+
+    def __init__(self, meta, table, prefix):
+        self.longest = 0.0
+        super().__init__([os.path.join(harness.BUILD, "tests", "cluster", "kill_writer"), f"--meta={meta}", f"--table={table}",
+                          f"--prefix={prefix}", "--threads=1"], [])
+
+    def _read(self):
+        last = None
+        for line in self.process.stdout:
+            now = time.monotonic()
+            if last is not None:
+                self.longest = max(self.longest, now - last)
+            last = now
+            if line.endswith("\n"):
+                self.keys.append(line.strip())
+
+
+class Split(harness.ClusterTest):
+    table = "unused"
+    partitions = 1
+    seed = int(os.environ.get("ARION_SEED", random.randrange(1 << 30)))
+
+    def setUp(self):
+        self.chance = random.Random(self.seed)
+        print(f"{self.id()}: seed {self.seed}", flush=True)
+        self.name = self.id().rsplit(".", 1)[-1][5:25]
+        self.values = {}
+        self.cluster.create_table(self.name, partitions=8)
+        self.addCleanup(self.drop)
+
+    def drop(self):
+        """So that the next test's servers have as little to do."""
+        for server in self.cluster.servers():
+            if not server.is_running():
+                server.start()
+                self.cluster.wait_listening(server)
+        self.run_shell(f"split cancel {self.name} 8")  # where a test failed
+        harness.wait_for("it is dropped", lambda: self.run_shell(f"drop {self.name} -y")[0] == 0)
+
+    def run_shell(self, *commands):
+        """(exit code, the last answer)"""
+        done = subprocess.run([os.path.join(harness.BUILD, "arion_shell"), "--meta", self.cluster.meta.address, "-j", "-e",
+                               "; ".join(commands)], capture_output=True, text=True, check=False, timeout=300 * harness.PATIENCE)
+        lines = done.stdout.splitlines()
+        return done.returncode, json.loads(lines[-1]) if lines else {"error": done.stderr}
+
+    def shell(self, *commands, exit_code=0):
+        code, answer = self.run_shell(*commands)
+        self.assertEqual(code, exit_code, f"{commands}: {answer}")
+        return answer
+
+    def split(self, action, *words, exit_code=0):
+        return self.shell(f"split {action} {self.name} {' '.join(map(str, words))}", exit_code=exit_code)
+
+    def load(self):
+        """Some thousand records, of hash keys with one record and of some with many."""
+        table = data_api.DataApi(self.cluster.meta.address, self.name, header_version=1)
+        self.addCleanup(table.close)
+        for i in range(RECORDS // 2):
+            key, value = (b"k%d" % i, b"s"), b"%d|" % i + b"x" * self.chance.randrange(200)
+            table.set(*key, value)
+            self.values[key] = value
+        for i in range(RECORDS // 2 // BATCH):
+            keys = [b"s%d" % j for j in range(BATCH)]
+            table.fill(b"many%d" % i, *keys)
+            self.values.update({(b"many%d" % i, key): b"v" + key for key in keys})
+
+    def writer(self, prefix="cc"):
+        writer = TimedWriter(self.cluster.meta.address, self.name, prefix)
+        self.addCleanup(writer.process.kill)
+        harness.wait_for("writes are acknowledged", lambda: len(writer.keys) > 100)
+        return writer
+
+    def end(self, writer):
+        before = len(writer.keys)
+        harness.wait_for("writes are acknowledged at the end", lambda: len(writer.keys) > before + 100)
+        writer.stop()
+        self.values.update({(key.encode(), b"s"): value_of(key) for key in writer.keys})
+        print(f"    {len(writer.keys)} writes acknowledged; the longest pause {writer.longest:.3f} s", flush=True)
+        return writer
+
+    def query(self):
+        return self.split("query")
+
+    def wait_split(self, count):
+        begun = time.monotonic()
+        last = {}
+
+        def is_over():
+            code, answer = self.run_shell(f"split query {self.name}")  # while the meta server is away it fails
+            last.update(answer)
+            return code == 0 and answer["state"] == "not being split"
+        try:
+            harness.wait_for(f"{self.name} has {count} partitions", is_over, SPLIT_SECONDS)
+        except AssertionError as error:
+            raise AssertionError(f"{error}; {last}") from None
+        self.assertEqual(last["partition_count"], count)
+        print(f"    {count} partitions after {time.monotonic() - begun:.1f} s", flush=True)
+        self.cluster.wait_healthy(self.name, seconds=SPLIT_SECONDS)
+
+    def wait_completed(self, count):
+        def are_completed():
+            code, answer = self.run_shell(f"split query {self.name}")
+            return code == 0 and (answer["completed"] >= count or answer["state"] == "not being split")
+        harness.wait_for(f"{count} partitions are split", are_completed, SPLIT_SECONDS)
+
+    def check(self, count, unsure=()):
+        """Each record once, in the partition that its key says, by every way to read; and all copies are equal. `unsure`: how keys
+        begin that may be there besides, because nobody acknowledged them."""
+        table = data_api.DataApi(self.cluster.meta.address, self.name, header_version=1, timeout=60)
+        self.addCleanup(table.close)
+        self.assertEqual(len(table.partitions), count)
+        self.assertEqual([p["index"] for p in table.partitions], list(range(count)))
+        found, twice = {}, []
+        for partition in range(count):
+            kvs, _ = table.scan_all(partition, start_key=b"\0\0", stop_key=b"\xff\xff", start_inclusive=True, batch_size=1000,
+                                    full_scan=True, validate_partition_hash=True)
+            for kv in kvs:
+                length = struct.unpack(">H", kv["key"][:2])[0]
+                key = (kv["key"][2:2 + length], kv["key"][2 + length:])
+                if key in found:
+                    twice.append(key)
+                self.assertEqual(table.partition_of(*key), partition, key)
+                found[key] = kv["value"]
+        self.assertEqual(twice[:5], [], f"{len(twice)} came twice")
+        lost = [key for key, value in self.values.items() if found.get(key) != value]
+        self.assertEqual(lost[:5], [], f"{len(lost)} of {len(self.values)} are lost in scans")
+        more = [key for key in found if key not in self.values and not key[0].startswith(tuple(unsure))]
+        self.assertEqual(more[:5], [], f"{len(more)} are more than was written")
+
+        for key in self.chance.sample(sorted(self.values), min(2000, len(self.values))):
+            self.assertEqual(table.value(*key), self.values[key], key)
+        for i in range(RECORDS // 2 // BATCH):
+            name = b"many%d" % i
+            self.assertEqual(len(table.all(name)), BATCH, name)
+        # By our own client, which opens the table anew.
+        self.assertEqual(self.shell(f"use {self.name}", "count_data")["count"], len(found))
+        code, copies = self.run_shell(f"verify_replicas {self.name}")
+        self.assertEqual((code, copies.get("equal")), (0, count), copies)
+
+    def page(self):
+        with urllib.request.urlopen(f"http://{self.cluster.meta.address}/meta/split?name={self.name}",
+                                    timeout=10 * harness.PATIENCE) as answer:
+            return json.load(answer)
+
+    def lame(self, server):
+        """Without one of its members no partition is split: what is begun then goes on only when the server is back."""
+        server.kill()
+        harness.wait_for("it is missed", lambda: self.cluster.alive() == len(self.cluster.replicas) - 1)
+        harness.wait_for("others lead", lambda: not self.cluster.lacks_primary(self.name))
+
+    def heal(self, server):
+        server.start()
+        self.cluster.wait_listening(server)
+
+    def test_from_8_to_32_beside_a_writer(self):
+        self.load()
+        writer = self.writer()
+        for count in (16, 32):
+            before = len(writer.keys)
+            self.assertEqual(self.split("start", count)["new_partition_count"], count)
+            self.wait_split(count)
+            self.assertGreater(len(writer.keys), before, "writes went on meanwhile")
+        self.end(writer)
+        self.check(32, unsure=[b"cc"])
+        # What the other half left behind goes, and nothing else.
+        self.shell(f"manual-compaction start -a {self.name} -b --wait")
+        self.check(32, unsure=[b"cc"])
+        # After restarts the halves are what they were.
+        for server in self.cluster.replicas:
+            self.assertEqual(server.stop(), 0)
+        for server in self.cluster.replicas:
+            server.start()
+        self.cluster.wait_healthy(self.name)
+        self.check(32, unsure=[b"cc"])
+
+    def test_other_clients_see_all_of_it(self):
+        """The Go client reads what it wrote before, and writes on, with the routes of before."""
+        keys = []
+        writer = kill_test.Writer([harness.go_client("apache"), "-meta", self.cluster.meta.address, "-table", self.name, "-threads",
+                                   "4", "-prefix", "go", "-timeout", "5s", "write"], keys)
+        self.addCleanup(writer.process.kill)
+        harness.wait_for("writes are acknowledged", lambda: len(keys) > 100)
+        self.split("start", 16)
+        self.wait_split(16)
+        before = len(keys)
+        harness.wait_for("it writes on", lambda: len(keys) > before + 100)
+        writer.stop()
+        verified = harness.run([harness.go_client("apache"), "-meta", self.cluster.meta.address, "-table", self.name, "verify"],
+                               timeout=300, input="\n".join(keys), cwd=tempfile.gettempdir())
+        print(verified.strip(), flush=True)
+        self.assertIn(" 0 lost", verified)
+
+    def test_paused_gone_on_with_and_taken_back(self):
+        self.load()
+        missing = self.cluster.replicas[0]
+        self.lame(missing)
+        self.split("start", 16)
+        waiting = self.query()
+        self.assertEqual((waiting["state"], waiting["completed"], waiting["splitting"]), ("splitting", 0, 8))
+        harness.wait_for("it says what it waits for", lambda: all(row["progress"] for row in self.query()["partitions"]))
+        self.assertEqual(self.page()["general"]["splitting_count"], "8")
+        self.assertIn("split", [job["job"] for job in self.shell("jobs")["jobs"]])
+        self.split("start", 16, exit_code=1)
+        self.shell(f"drop {self.name} -y", exit_code=1)
+
+        self.split("pause")
+        self.assertEqual((self.query()["state"], self.query()["paused"]), ("paused", 8))
+        self.split("restart", 3)
+        self.assertEqual((self.query()["state"], self.query()["splitting"]), ("splitting", 1))
+        self.split("restart", 3, exit_code=1)
+        self.split("pause", 8, exit_code=1)
+        self.split("cancel", 16, exit_code=1)
+        self.split("cancel", 8)
+        self.assertEqual((self.query()["state"], self.query()["partition_count"]), ("not being split", 8))
+        self.assertEqual(self.page()["general"]["is_splitting"], "false")
+        self.split("pause", exit_code=1)
+        self.heal(missing)
+        self.cluster.wait_healthy(self.name)
+        self.check(8)
+
+        self.lame(missing)
+        self.split("start", 16)
+        self.split("pause", 2)
+        self.heal(missing)
+        self.wait_completed(7)
+        held = self.query()
+        self.assertEqual((held["state"], held["completed"], held["paused"]), ("paused", 7, 1))
+        self.assertEqual([row["partition"] for row in held["partitions"] if row["state"] == "paused"], [2])
+        self.split("cancel", 8, exit_code=1)
+        self.split("pause", 3, exit_code=1)
+        writer = self.writer()
+        self.split("restart", 2)
+        self.wait_split(16)
+        self.end(writer)
+        self.check(16, unsure=[b"cc"])
+
+    def test_replica_servers_are_killed_meanwhile(self):
+        self.load()
+        writer = self.writer()
+        for count in (16, 32):
+            self.split("start", count)
+            if count == 32:
+                self.wait_completed(self.chance.randrange(1, 8))
+            else:
+                time.sleep(self.chance.uniform(0, 1))
+            leaders = {p["primary"] for p in self.cluster.partitions(self.name) if p["primary"]}
+            victim = self.chance.choice([server for server in self.cluster.replicas if server.address in leaders])
+            print(f"    {victim.name} is killed", flush=True)
+            victim.kill()
+            time.sleep(self.chance.uniform(0, 2 if count == 16 else 8))  # shorter than the grace, and longer
+            self.heal(victim)
+            self.wait_split(count)
+        self.end(writer)
+        self.check_all_alive()
+        self.check(32, unsure=[b"cc"])
+
+    def test_all_replica_servers_are_killed_meanwhile(self):
+        self.load()
+        writer = self.writer()
+        self.split("start", 16)
+        self.wait_completed(self.chance.randrange(0, 4))
+        for server in self.cluster.replicas:
+            server.kill()
+        for server in self.cluster.replicas:
+            self.heal(server)
+        self.wait_split(16)
+        self.end(writer)
+        self.check_all_alive()
+        self.check(16, unsure=[b"cc"])
+
+    def test_the_meta_server_is_killed_meanwhile(self):
+        self.load()
+        missing = self.cluster.replicas[1]
+        self.lame(missing)
+        self.split("start", 16)
+        self.split("pause", 1)
+        self.cluster.meta.kill()
+        self.heal(self.cluster.meta)
+        harness.wait_for("it remembers", lambda: self.run_shell(f"split query {self.name}")[0] == 0)
+        known = self.query()
+        self.assertEqual((known["splitting"], known["paused"], known["completed"]), (7, 1, 0))
+        writer = self.writer()
+        self.heal(missing)
+        self.wait_completed(self.chance.randrange(0, 5))
+        self.cluster.meta.kill()
+        time.sleep(self.chance.uniform(0, 2))
+        self.heal(self.cluster.meta)
+        self.wait_completed(7)
+        harness.wait_for("that one stays", lambda: self.query()["paused"] == 1)
+        self.split("restart", 1)
+        self.wait_split(16)
+        self.end(writer)
+        self.check(16, unsure=[b"cc"])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
