@@ -270,6 +270,13 @@ absl::Status IndexSet::Put(absl::Span<const Engine::AppliedMutation> mutations, 
   return absl::OkStatus();
 }
 
+std::shared_ptr<IndexStore> IndexSet::Usable(IndexList* list) const {
+  const MutexLock lock(mutex_);
+  if (store_ == nullptr || is_given_up_) return nullptr;
+  *list = list_;
+  return store_;
+}
+
 void IndexSet::GiveUp(const absl::Status& why) {
   LOG(ERROR) << directory_.path() << ": the indexes are given up and built anew: " << why;
   live_ = nullptr;
@@ -383,11 +390,7 @@ bool IndexSet::IsOutgrown(const Engine& data) const {
 absl::Status IndexSet::Renew(const Engine& data) {
   const MutexLock change(change_mutex_);
   IndexList list;
-  {
-    const MutexLock lock(mutex_);
-    if (store_ == nullptr || is_given_up_) return absl::OkStatus();
-    list = list_;
-  }
+  if (Usable(&list) == nullptr) return absl::OkStatus();
   ++list.serial;
   for (ListedIndex& index : list.indexes)
     if (index.missing() == nullptr) index.successor = {.id = list.next_id++};
@@ -451,13 +454,8 @@ absl::Status IndexSet::MarkWhole(const std::vector<uint32_t>& ids, Decree at, co
   };
   const MutexLock change(change_mutex_);
   IndexList list;
-  std::shared_ptr<IndexStore> store;
-  {
-    const MutexLock lock(mutex_);
-    if (store_ == nullptr || is_given_up_) return absl::OkStatus();
-    list = list_;
-    store = store_;
-  }
+  const std::shared_ptr<IndexStore> store = Usable(&list);
+  if (store == nullptr) return absl::OkStatus();
   // One that was dropped meanwhile is not listed any more.
   for (ListedIndex& index : list.indexes) {
     if (index.successor && is_built(index.successor->id))
@@ -507,13 +505,8 @@ absl::StatusOr<Engine::IndexFiles> IndexSet::Ship(const std::string& directory, 
                                                   std::shared_ptr<void>* hold) {
   const MutexLock change(change_mutex_);
   IndexList list;
-  std::shared_ptr<IndexStore> store;
-  {
-    const MutexLock lock(mutex_);
-    if (store_ == nullptr || is_given_up_) return Engine::IndexFiles();
-    list = list_;
-    store = store_;
-  }
+  const std::shared_ptr<IndexStore> store = Usable(&list);
+  if (store == nullptr) return Engine::IndexFiles();
   if (std::none_of(list.indexes.begin(), list.indexes.end(), [decree](const ListedIndex& index) {
         return index.is_whole() && index.whole_at <= decree;
       }))

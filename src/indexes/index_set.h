@@ -174,6 +174,8 @@ class IndexSet : public std::enable_shared_from_this<IndexSet> {
   absl::Status Install(IndexList list, const Engine* data);
   static absl::Status PutCovered(IndexStore& store, Decree decree, int64_t serial);
   std::shared_ptr<IndexStore> store() const;
+  // With its list; nullptr: there is none, or it has failed.
+  std::shared_ptr<IndexStore> Usable(IndexList* list) const;
   void GiveUp(const absl::Status& why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(apply_mutex_);
   absl::Status RemoveAll() ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
   absl::Status RemoveOthers(const IndexList& list) ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
