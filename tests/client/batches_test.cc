@@ -79,6 +79,32 @@ TEST_F(BatchesTest, APartitionThatRefusesSpoilsOnlyItsOwn) {
   EXPECT_TRUE(absl::IsPermissionDenied(values[2].status()));
 }
 
+TEST_F(BatchesTest, KeysAreSortedAnewWhenTheTableIsSplit) {
+  const auto is_elsewhere = [this](const FullKey& key, const OutboundRequest& request) {
+    return static_cast<int32_t>(Crc64(key.hash_key) % 8) != request.pid.index;
+  };
+  cluster_.SetServer(kServer,
+                     [&, this](const OutboundRequest& request) -> std::optional<RpcResult> {
+                       asked_.push_back(request);
+                       count_ = made_ = 8;
+                       BatchGetResponse answer;
+                       const auto asked = *DecodeWrapped<BatchGetRequest>(request.body);
+                       for (const FullKey& key : asked.keys) {
+                         if (is_elsewhere(key, request))
+                           return RpcResult{.error = ErrorCode::kParentPartitionMisused};
+                         answer.data.push_back({key.hash_key, key.sort_key, key.hash_key.bytes});
+                       }
+                       return Ok(answer);
+                     });
+  std::vector<FullKey> keys;
+  for (int i = 0; i < 40; ++i) keys.push_back({std::to_string(i), "s"});
+  const BatchValues values = Get(keys);
+  ASSERT_EQ(values.size(), 40u);
+  for (size_t i = 0; i < values.size(); ++i)
+    EXPECT_EQ(values[i].value_or("none"), std::to_string(i));
+  EXPECT_EQ(asked_.size(), 4u + 8u);
+}
+
 TEST_F(BatchesTest, ManyKeysOfOnePartitionGoInSeveralRequests) {
   ServeGets();
   const BatchValues values = Get(std::vector<FullKey>(2500, FullKey{"h1", "s"}));

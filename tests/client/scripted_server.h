@@ -27,15 +27,15 @@ RpcResult Ok(const T& answer) {
 class ScriptedServerTest : public testing::Test {
  protected:
   ScriptedServerTest() {
-    cluster_.SetServer(kMeta, [](const OutboundRequest&) -> std::optional<RpcResult> {
-      QueryConfigResponse answer{.app_id = 2, .partition_count = 4, .is_stateful = true};
-      for (int i = 0; i < 4; ++i) {
-        PartitionConfiguration partition;
+    cluster_.SetServer(kMeta, [this](const OutboundRequest&) -> std::optional<RpcResult> {
+      QueryConfigResponse answer{.app_id = 2, .partition_count = count_, .is_stateful = true};
+      for (int i = 0; i < count_; ++i) {
+        PartitionConfiguration& partition = answer.partitions.emplace_back();
         partition.pid = {2, i};
-        partition.ballot = Ballot(3);
+        partition.ballot = i < made_ ? Ballot(3) : kInvalidBallot;
+        if (i >= made_) continue;
         partition.primary = kServer;
         partition.secondaries = {kSecondary};
-        answer.partitions.push_back(partition);
       }
       return Ok(answer);
     });
@@ -46,6 +46,9 @@ class ScriptedServerTest : public testing::Test {
         answer = std::move(answers_.front());
         answers_.pop_front();
       }
+      // Who says so has heard of the split.
+      if (answer && answer->error == ErrorCode::kParentPartitionMisused)
+        count_ = made_ = 2 * count_;
       return answer;
     });
     runtime_ =
@@ -69,6 +72,8 @@ class ScriptedServerTest : public testing::Test {
     });
     return outcome.value_or(absl::UnknownError("never called"));
   }
+  // Of partitions; and how many of them are there, where the table is being split.
+  int32_t count_ = 4, made_ = 4;
   FakeCluster cluster_;
   std::deque<std::optional<RpcResult>> answers_;  // nullopt: none
   std::deque<OutboundRequest> asked_;

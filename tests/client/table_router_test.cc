@@ -2,6 +2,7 @@
 #include "client/table_router.h"
 #include "messages/meta_messages.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/crc.h"
@@ -66,6 +67,25 @@ TEST(TableRouter, AnotherIdOrCountReplacesEverything) {
   EXPECT_EQ(router.Find(0).primary, Node(12));
   ASSERT_TRUE(router.Update(Answer(3, {{1, 12}, {1, 13}, {1, 14}, {1, 15}})).ok());
   EXPECT_EQ(router.partition_count(), 4);
+}
+
+TEST(TableRouter, UntilASplitHasMadeAPartitionItsParentAnswers) {
+  TableRouter router;
+  ASSERT_TRUE(router.Update(Answer(2, {{5, 10}, {5, 11}, {-1, 0}, {-1, 0}})).ok());
+  EXPECT_EQ(router.partition_count(), 4);
+  EXPECT_EQ(router.Find(6).pid, (PartitionId{2, 0}));
+  EXPECT_EQ(router.Find(7).primary, Node(11));
+  ASSERT_TRUE(router.Update(Answer(2, {{5, 10}, {6, 11}, {-1, 0}, {6, 13}})).ok());
+  EXPECT_EQ(router.Find(6).primary, Node(10));
+  EXPECT_EQ(router.Find(7).primary, Node(13));
+  EXPECT_EQ(router.present_count(), 3);
+  EXPECT_THAT(router.Shares(),
+              testing::ElementsAre(TableRouter::Share{0, 2}, TableRouter::Share{1, 4},
+                                   TableRouter::Share{3, 4}));
+  // It is known to be there: the parent would refuse.
+  router.Forget(3);
+  EXPECT_EQ(router.Find(7).pid, (PartitionId{2, 3}));
+  EXPECT_FALSE(router.Find(7).primary.IsValid());
 }
 
 TEST(TableRouter, AContradictionIsRefusedWhole) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/table_scan.h"
 
+#include "base/crc.h"
 #include "base/raw_key.h"
 #include "tests/client/scripted_server.h"
 
@@ -91,6 +92,71 @@ TEST_F(TableScanTest, PartsAreTogetherTheWholeTable) {
   EXPECT_EQ(Drain(*evens), "e|e|");
   for (const OutboundRequest& request : asked_) partitions.push_back(request.pid.index);
   EXPECT_EQ(partitions, (std::vector<int32_t>{0, 1, 2, 3, 2, 0}));
+}
+
+// Of each partition's records: the first hash key that falls into it.
+class SplitScanTest : public TableScanTest {
+ protected:
+  static std::string KeyOf(int32_t index, int32_t count) {
+    for (int i = 0;; ++i) {
+      const std::string key = JoinRawKey(absl::StrCat("h", i), absl::StrCat(index));
+      if (PartitionHash(key) % static_cast<uint64_t>(count) == static_cast<uint64_t>(index))
+        return key;
+    }
+  }
+  static ScanResponse Rows(std::vector<int32_t> indices, int32_t count, int64_t id = kScanEnded) {
+    ScanResponse response{.context_id = id};
+    for (const int32_t index : indices) response.kvs.push_back({KeyOf(index, count), "v", {}});
+    return response;
+  }
+  // By who is asked next.
+  void Split() { answers_.push_back(RpcResult{.error = ErrorCode::kParentPartitionMisused}); }
+  std::vector<int32_t> AskedPartitions() const {
+    std::vector<int32_t> partitions;
+    for (const OutboundRequest& request : asked_) partitions.push_back(request.pid.index);
+    return partitions;
+  }
+};
+
+TEST_F(SplitScanTest, UntilPartitionsAreMadeTheirParentsAreReadForThem) {
+  count_ = 8;
+  made_ = 7;  // the last one has the parent 3
+  for (int32_t index : {6, 5, 4}) answers_.push_back(Ok(Rows({index}, 8)));
+  answers_.push_back(Ok(Rows({3, 7}, 8)));
+  for (int32_t index : {2, 1, 0}) answers_.push_back(Ok(Rows({index}, 8)));
+  const auto scan = TableScan::OfTable(client_, "temp", {});
+  EXPECT_EQ(Drain(*scan), "6|5|4|37|2|1|0|");
+  EXPECT_EQ(AskedPartitions(), (std::vector<int32_t>{6, 5, 4, 3, 2, 1, 0}));
+  // By the first split of the parent the server would refuse.
+  EXPECT_EQ(asked_[3].partition_hash, 7);
+}
+
+TEST_F(SplitScanTest, WhatIsLeftWhenATableIsSplitIsReadFromBothHalves) {
+  answers_.push_back(Ok(Rows({3}, 4)));
+  answers_.push_back(Ok(Rows({2}, 8, 5)));
+  answers_.push_back(Ok(ScanResponse{.error = 1}));  // forgotten behind the first record
+  Split();
+  answers_.push_back(Ok(Rows({6}, 8)));
+  answers_.push_back(Ok(Rows({}, 8)));
+  for (int32_t index : {5, 1, 4, 0}) answers_.push_back(Ok(Rows({index}, 8)));
+  const auto scan = TableScan::OfTable(client_, "temp", {});
+  EXPECT_EQ(Drain(*scan), "3|2|6|5|1|4|0|");
+  EXPECT_EQ(AskedPartitions(), (std::vector<int32_t>{3, 2, 2, 2, 6, 2, 5, 1, 4, 0}));
+  for (size_t i : {4, 5}) {
+    const auto half = DecodeWrapped<GetScannerRequest>(asked_[i].body);
+    EXPECT_EQ(half->start_key.bytes, KeyOf(2, 8)) << "behind what was read";
+    EXPECT_FALSE(half->start_inclusive);
+  }
+  EXPECT_EQ(DecodeWrapped<GetScannerRequest>(asked_[6].body)->start_key.bytes,
+            std::string(2, '\0'));
+}
+
+TEST_F(SplitScanTest, ACountOverASplitCountsBothHalves) {
+  answers_.push_back(Ok(ScanResponse{.kv_count = 3}));
+  Split();
+  for (int i = 0; i < 6; ++i) answers_.push_back(Ok(ScanResponse{.kv_count = 2}));
+  const auto scan = TableScan::OfTable(client_, "temp", {});
+  EXPECT_EQ(*Outcome<int64_t>([&](auto done) { scan->Count(std::move(done)); }), 15);
 }
 
 TEST_F(TableScanTest, CountingAddsUpWithoutRecords) {
