@@ -87,7 +87,7 @@ void Reconfiguration::OnSplitTurn(SplitTurn::What what) {
     case kHold:
       return;
     case kSeal:
-      CHECK(primary_.IsQuiet()) << "invariants/R13: more is under way than the child would have";
+      CHECK(primary_.IsQuiet()) << "invariants/R17: more is under way than the child would have";
       split_hold_->is_sealed = true;
       return;
     case kRelease:
@@ -98,7 +98,7 @@ void Reconfiguration::OnSplitTurn(SplitTurn::What what) {
                    {.why = "its split is given up for now"});
     case kRegister:
       CHECK(split_hold_->is_sealed && primary_.IsQuiet())
-          << "invariants/R13: the parent went on behind its child";
+          << "invariants/R17: the parent went on behind its child";
       split_hold_.reset();
       return Begin(
           ConfigType::kRegisterChild, s_.options.self, s_.configuration,
@@ -300,7 +300,7 @@ void Reconfiguration::Check() const {
   if (split_hold_) {
     CHECK(s_.role == PartitionStatus::kPrimary && split_hold_->ballot == s_.ballot);
     CHECK(!split_hold_->is_sealed || primary_.IsQuiet())
-        << "invariants/R13: the parent goes on behind its child";
+        << "invariants/R17: the parent goes on behind its child";
   }
   CHECK(!chosen_at_ || *chosen_at_ <= s_.now) << "chosen in the future";
   CHECK(!gave_up_at_ || *gave_up_at_ <= s_.ballot);

@@ -84,7 +84,11 @@ SimClusterOptions SimClusterOptions::Drawn(uint64_t seed) {
   SimRandom splits_random(seed ^ 0x5b11);
   const bool may_split = std::has_single_bit(static_cast<uint32_t>(options.topology.partitions)) &&
                          options.topology.older == 0 && !options.topology.has_old_meta;
-  options.splits = may_split && splits_random.Percent(40);
+  // What an older state of the meta server does not know of a split a person must know
+  // (meta/STATE.md 9.4).
+  const bool is_put_back = options.faults.Has(Fault::kMetaPutBack);
+  options.splits =
+      may_split && !is_put_back && options.indexes == 0 && splits_random.Percent(60);
   return options;
 }
 

@@ -1,0 +1,171 @@
+// A primary's split, as its core lives it: writes wait, the child is asked for under the next ballot,
+// and the partition's count changes with that ballot and never falls.
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "tests/pacifica/one_core.h"
+
+namespace arion {
+namespace {
+
+using enum PartitionStatus;
+using enum SplitTurn::What;
+
+class SplitTurnsTest : public OneCoreTest {
+ protected:
+  SplitTurnsTest() {
+    options_.app.partition_count = 4;
+    Open();
+    BecomePrimary();
+  }
+  Effects Turn(SplitTurn::What what) { return Step(SplitTurn{what}); }
+  // Asks for the child.
+  SendConfigurationUpdate Register() {
+    Turn(kHold);
+    Turn(kSeal);
+    const Effects effects = Turn(SplitTurn::What::kRegister);
+    const auto* update = Sent<SendConfigurationUpdate>(effects);
+    EXPECT_NE(update, nullptr);
+    return update == nullptr ? SendConfigurationUpdate() : *update;
+  }
+  Effects Answer(uint64_t serial, ErrorCode err, int64_t ballot, int32_t count) {
+    return Step(ConfigurationUpdateAnswered{
+        serial, ErrorCode::kOk, {err, Group(ballot, kB, {kA, kC}), count}});
+  }
+  AppInfo App(int32_t count, int64_t version) const {
+    AppInfo app = options_.app;
+    app.partition_count = count;
+    app.version = version;
+    return app;
+  }
+};
+
+TEST_F(SplitTurnsTest, WritesWaitAndReadsDoNot) {
+  Turn(kHold);
+  EXPECT_TRUE(core_->IsHeldForSplit());
+  EXPECT_TRUE(core_->IsReconfiguring()) << "so clients' writes are held";
+  EXPECT_EQ(core_->WriteGate(), ErrorCode::kInvalidState);
+  EXPECT_EQ(core_->ReadGate(ReadKind::kPrimaryOnly), ErrorCode::kOk);
+  Turn(kRelease);
+  EXPECT_EQ(core_->WriteGate(), ErrorCode::kOk);
+}
+
+TEST_F(SplitTurnsTest, MembersAreToldWhereTheChildBeginsAndNothingFollows) {
+  Turn(kHold);
+  const Effects sealed = Turn(kSeal);
+  int told = 0;
+  for (const Envelope& envelope : sealed.send)
+    told += std::holds_alternative<SendGroupCheck>(envelope);
+  EXPECT_EQ(told, 2);
+  const Effects late = Write(10);
+  ASSERT_EQ(late.client_replies.size(), 1);
+  EXPECT_EQ(late.client_replies[0].err, ErrorCode::kInvalidState);
+  EXPECT_TRUE(late.append.empty());
+}
+
+TEST_F(SplitTurnsTest, TheCountComesWithTheNextBallot) {
+  const SendConfigurationUpdate update = Register();
+  EXPECT_EQ(update.request.type, ConfigType::kRegisterChild);
+  EXPECT_EQ(update.request.node, kB);
+  EXPECT_EQ(update.request.info.partition_count, 4);
+  EXPECT_EQ(update.request.child_decree, core_->marks().last_committed);
+  EXPECT_EQ(update.request.config.ballot, Ballot(9));
+  EXPECT_EQ(core_->role(), kInactive);
+  Answer(update.serial, ErrorCode::kOk, 9, 8);
+  EXPECT_EQ(core_->role(), kPrimary);
+  EXPECT_EQ(core_->app().partition_count, 8);
+  EXPECT_EQ(core_->WriteGate(), ErrorCode::kOk);
+}
+
+// A copy of the first request may come as late as it likes.
+TEST_F(SplitTurnsTest, AChildThatIsRefusedCostsABallot) {
+  for (const ErrorCode refusal :
+       {ErrorCode::kInvalidVersion, ErrorCode::kStateFreezed, ErrorCode::kFileOperationFailed}) {
+    Open();
+    BecomePrimary();
+    const Effects refused = Answer(Register().serial, refusal, 8, 4);
+    EXPECT_EQ(core_->role(), kInactive) << "it does not go on under that ballot";
+    const auto* next = Sent<SendConfigurationUpdate>(refused);
+    ASSERT_NE(next, nullptr);
+    EXPECT_EQ(next->request.type, ConfigType::kPrimaryForceUpdateBallot);
+    EXPECT_EQ(next->request.config.ballot, Ballot(9));
+    Answer(next->serial, ErrorCode::kOk, 9, 4);
+    EXPECT_EQ(core_->role(), kPrimary);
+    EXPECT_EQ(core_->app().partition_count, 4);
+  }
+}
+
+// The first request was accepted and its answer lost: the second one looks like its repetition.
+TEST_F(SplitTurnsTest, WhatTheAnswerSaysOfTheCountIsBelieved) {
+  const Effects refused = Answer(Register().serial, ErrorCode::kStateFreezed, 8, 4);
+  Answer(Sent<SendConfigurationUpdate>(refused)->serial, ErrorCode::kOk, 9, 8);
+  EXPECT_EQ(core_->app().partition_count, 8);
+}
+
+TEST_F(SplitTurnsTest, AnAttemptThatMayHaveMadeChildrenEndsWithAnotherBallot) {
+  Turn(kHold);
+  Turn(kSeal);
+  const Effects renewed = Turn(kRenew);
+  const auto* next = Sent<SendConfigurationUpdate>(renewed);
+  ASSERT_NE(next, nullptr);
+  EXPECT_EQ(next->request.type, ConfigType::kPrimaryForceUpdateBallot);
+}
+
+TEST_F(SplitTurnsTest, AChangeOfTheGroupEndsTheHold) {
+  Turn(kHold);
+  Propose(ConfigType::kRemove, kC, Group(8, kB, {kA, kC}));
+  EXPECT_FALSE(core_->IsHeldForSplit());
+  EXPECT_TRUE(Turn(kSeal).send.empty());
+  EXPECT_EQ(Sent<SendConfigurationUpdate>(Turn(SplitTurn::What::kRegister)), nullptr);
+}
+
+TEST_F(SplitTurnsTest, TheLostLeaseEndsTheHoldForGood) {
+  Turn(kHold);
+  Turn(kSeal);
+  Step(LeaseLost{});
+  Step(Connected{});
+  Sync(Group(8, kB, {kA, kC}));
+  EXPECT_EQ(core_->role(), kPrimary);
+  EXPECT_FALSE(core_->IsHeldForSplit());
+  EXPECT_EQ(core_->WriteGate(), ErrorCode::kOk);
+}
+
+TEST_F(SplitTurnsTest, TheCountNeverFalls) {
+  Step(TableChanged{App(8, 5)});
+  EXPECT_EQ(core_->app().partition_count, 8);
+  Step(TableChanged{App(4, 6)});  // of before this partition was split
+  EXPECT_EQ(core_->app().partition_count, 8);
+  EXPECT_EQ(core_->app().version, 6);
+}
+
+// It is the table's, and that of none of its partitions yet.
+TEST_F(SplitTurnsTest, TheCountToComeOfAnOlderMetaServerIsNotTakenOver) {
+  ConfigurationSynced synced;
+  synced.entry.info = App(8, 5);
+  synced.entry.config = Group(8, kB, {kA, kC});
+  synced.entry.meta_split_status = 1;
+  Step(synced);
+  EXPECT_EQ(core_->app().partition_count, 4);
+}
+
+TEST_F(SplitTurnsTest, AMemberHearsOfTheCountWithItsPrimarysCheck) {
+  Open();
+  GroupCheckReceived check{1, {}};
+  check.request.app = App(8, 5);
+  check.request.config = From(kA, 9, kSecondary);
+  Step(check);
+  EXPECT_EQ(core_->role(), kSecondary);
+  EXPECT_EQ(core_->app().partition_count, 8);
+}
+
+using SplitTurnsDeathTest = SplitTurnsTest;
+
+TEST_F(SplitTurnsDeathTest, NoChildBeginsWhileSomethingIsUnderWay) {
+  Write(10);
+  Turn(kHold);
+  EXPECT_FALSE(core_->IsQuiet());
+  EXPECT_DEATH(Turn(kSeal), "invariants/R17");
+}
+
+}  // namespace
+}  // namespace arion
