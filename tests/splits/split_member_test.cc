@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "engine/memory_engine.h"
+#include "env/file_system.h"
 #include "sim/sim_environment.h"
 #include "tests/pacifica/one_core.h"
 
