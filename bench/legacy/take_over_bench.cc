@@ -32,8 +32,8 @@
 #include "legacy/shared_log_stats.h"
 #include "posix/posix_environment.h"
 #include "replica/replica_options.h"
-#include "replica_server/replica_server.h"
 #include "replica/replica_snapshot.h"
+#include "replica_server/replica_server.h"
 #include "rpc/asio_transport.h"
 #include "tests/legacy/shared_log_bytes.h"
 

@@ -26,8 +26,8 @@
 #include "indexes/index_book.h"
 #include "messages/admin_messages.h"
 #include "meta/meta_server.h"
-#include "replica_server/replica_server.h"
 #include "replica/replica_snapshot.h"
+#include "replica_server/replica_server.h"
 #include "rpc/thrift_codec.h"
 #include "rpc/transport.h"
 

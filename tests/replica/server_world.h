@@ -21,8 +21,8 @@
 #include "messages/client_messages.h"
 #include "messages/meta_messages.h"
 #include "replica/replica_options.h"
-#include "replica_server/replica_server.h"
 #include "replica/replica_snapshot.h"
+#include "replica_server/replica_server.h"
 #include "sim/sim_environment.h"
 #include "sim/sim_transport.h"
 
