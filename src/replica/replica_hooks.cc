@@ -8,6 +8,12 @@
 #include "rpc/thrift_codec.h"
 
 namespace arion {
+namespace {
+
+// Of what a split asks of members: a flush; a look whether the child is open.
+constexpr absl::Duration kPrepareTimeout = absl::Seconds(30), kMakeTimeout = absl::Seconds(1);
+
+}  // namespace
 
 ReplicaStore::Hooks Replica::StoreHooks() {
   return {.hold = [this] { ++holds_; },
@@ -116,8 +122,6 @@ SplitMember::Hooks Replica::MemberHooks() {
 }
 
 PartitionSplit::Hooks Replica::SplitHooks() {
-  // Flushes, and an opening engine.
-  constexpr absl::Duration kPrepareTimeout = absl::Seconds(30), kMakeTimeout = absl::Seconds(1);
   return {
       .ask =
           [this](Endpoint member, const SplitMemberRequest& request,
