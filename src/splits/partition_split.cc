@@ -121,7 +121,8 @@ void PartitionSplit::OnAllDone() {
   // What was written meanwhile is to be flushed while writes wait.
   if (clock_.Now() - step_began_ > kShortFlush) return AskAll(SplitStep::kPrepare, kPrepareMax);
   stage_ = Stage::kDraining;
-  step_ends_ = clock_.Now() + kDrainMax;
+  held_at_ = clock_.Now();
+  step_ends_ = held_at_ + kDrainMax;
   hooks_.step(SplitTurn{SplitTurn::What::kHold});
   // The step may have ended it, or even begun the next one.
   if (stage_ != Stage::kDraining) return;
@@ -164,7 +165,8 @@ void PartitionSplit::Settle() {
   place_ = nullptr;
   pause_ = kPauseMin;
   LOG(INFO) << hooks_.tag() << " is split: it owns keys of one in " << partition_count_
-            << " partitions from now on";
+            << " partitions from now on; its writes waited for "
+            << absl::ToDoubleMilliseconds(clock_.Now() - held_at_) << " ms";
   if (core_.role() == PartitionStatus::kPrimary && core_.ballot() == ballot_ + 1) {
     // As it was stored with the parent's.
     ConfigurationUpdateRequest entry{.info = core_.app(), .config = core_.configuration()};

@@ -105,6 +105,8 @@ class PartitionSplit {
   int32_t partition_count_ = 0;
   std::shared_ptr<void> place_;
   Decree decree_;
+  // When writes began to wait.
+  Instant held_at_;
   // Of the step.
   uint64_t round_ = 0;
   std::set<Endpoint> awaited_;
