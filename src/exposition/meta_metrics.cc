@@ -97,6 +97,20 @@ void MetaMetrics::AddPartitions(MetricRegistry& registry) {
           return rows;
         }));
   }
+  held_.push_back(registry.AddTable(
+      {.name = "partitions_to_split",
+       .help =
+           "Partitions that are still to be split, those that are paused among them. 0: no split "
+           "is under way."},
+      MetricKind::kGauge, [this] {
+        std::vector<LabeledValue> rows;
+        for (const auto overview = Latest(); const TableOverview& table : overview->tables) {
+          const auto& split = table.split;
+          rows.push_back(
+              {{{"table", table.name}}, split ? split->to - split->from - split->registered : 0.0});
+        }
+        return rows;
+      }));
 }
 
 void MetaMetrics::AddClocks(MetricRegistry& registry) {
