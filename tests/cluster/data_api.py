@@ -184,7 +184,8 @@ class DataApi:
         return lambda *value, **options: self.call(request, *value, **options)
 
     def call(self, request, *bare, partition=None, partition_hash=None, address=None, backup=False, **fields):
-        """`bare`: the argument of a request that has no fields. Without `partition` the keys tell it."""
+        """`bare`: the argument of a request that has no fields. Without `partition` the keys tell it; without `partition_hash` the
+        header has the partition's index."""
         value = bare[0] if bare else fields
         if partition is None:
             hashed = self.hashed(request, value)
@@ -195,7 +196,8 @@ class DataApi:
         frame = thft.frame if self.header_version == 0 else thft.frame_v1
         options = {} if self.header_version == 0 else {"backup": backup}
         connection = self.connection(address or self.partitions[partition]["primary"])
-        connection.sendall(frame(body, self.app_id, partition, 5000, partition_hash or partition, **options))
+        header_hash = partition if partition_hash is None else partition_hash
+        connection.sendall(frame(body, self.app_id, partition, 5000, header_hash, **options))
         if REQUESTS[request][1] is None:
             return None
         error, got, sequence, result = thft.read_reply(connection)

@@ -44,10 +44,10 @@ SEED = int(os.environ.get("ARION_SEED", random.randrange(1 << 30)))
 class Writer:
     """A process that prints a line for each acknowledged write."""
 
-    def __init__(self, command, keys):
+    def __init__(self, command, keys, stderr=subprocess.DEVNULL):
         self.keys = keys
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                                        stderr=subprocess.DEVNULL, cwd=tempfile.gettempdir())
+                                        stderr=stderr, cwd=tempfile.gettempdir())
         self.thread = threading.Thread(target=self._read, daemon=True)
         self.thread.start()
 

@@ -203,22 +203,75 @@ class Split(harness.ClusterTest):
         self.cluster.wait_healthy(self.name)
         self.check(32, unsure=[b"cc"])
 
-    def test_other_clients_see_all_of_it(self):
-        """The Go client reads what it wrote before, and writes on, with the routes of before."""
-        keys = []
-        writer = kill_test.Writer([harness.go_client("apache"), "-meta", self.cluster.meta.address, "-table", self.name, "-threads",
-                                   "4", "-prefix", "go", "-timeout", "5s", "write"], keys)
+    def split_beside(self, command):
+        """A client that writes and knows nothing of it: the keys acknowledged to it, and how often which error came instead."""
+        errors = self.enterContext(tempfile.TemporaryFile("w+"))
+        writer = kill_test.Writer(command, [], stderr=errors)
         self.addCleanup(writer.process.kill)
-        harness.wait_for("writes are acknowledged", lambda: len(keys) > 100)
+        harness.wait_for("writes are acknowledged", lambda: len(writer.keys) > 100)
         self.split("start", 16)
         self.wait_split(16)
-        before = len(keys)
-        harness.wait_for("it writes on", lambda: len(keys) > before + 100)
+        before, begun = len(writer.keys), time.monotonic()
+        # Of any hundred keys some moved, so it has learnt the new routes.
+        harness.wait_for("it writes on", lambda: len(writer.keys) > before + 1000, 60)
+        print(f"    1000 writes after {time.monotonic() - begun:.1f} s", flush=True)
         writer.stop()
-        verified = harness.run([harness.go_client("apache"), "-meta", self.cluster.meta.address, "-table", self.name, "verify"],
-                               timeout=300, input="\n".join(keys), cwd=tempfile.gettempdir())
-        print(verified.strip(), flush=True)
-        self.assertIn(" 0 lost", verified)
+        self.assertEqual(writer.process.returncode, 0)
+        errors.seek(0)
+        lines = [line.rstrip("\n").split("\t") for line in errors if line.startswith("not acknowledged\t")]
+        failed = {name: int(count) for _, name, count in lines}
+        print(f"    {len(writer.keys)} writes acknowledged, not acknowledged: {failed}", flush=True)
+        return writer.keys, failed
+
+    def go_on_with_go(self, version):
+        """It asks for the configuration when it is refused, and doesn't send again what was refused."""
+        options = ["-meta", self.cluster.meta.address, "-table", self.name]
+        keys, failed = self.split_beside([harness.go_client(version), *options, "-threads", "4", "-prefix", "go", "-timeout", "5s",
+                                          "write"])
+        self.assertEqual(set(failed) - {"ERR_PARENT_PARTITION_MISUSED"}, set(), failed)
+        verified = harness.run([harness.go_client(version), *options, "verify"], timeout=300, input="\n".join(keys),
+                               cwd=tempfile.gettempdir())
+        self.assertIn(f"{len(keys)} acknowledged writes, 0 lost", verified)
+
+    def test_the_go_client_goes_on(self):
+        self.go_on_with_go("apache")
+
+    def test_the_older_go_client_goes_on(self):
+        self.go_on_with_go("xiaomi")
+
+    def test_pypegasus_goes_on(self):
+        """It sends 0 as the hash. It doesn't know the refusal: the connection to that server dies in its hands, and what it sends
+        there times out. After five timeouts it asks for the configuration, and goes on."""
+        old = data_api.DataApi(self.cluster.meta.address, self.name)  # its routes stay
+        self.addCleanup(old.close)
+        program = [harness.python_with_packages(), os.path.join(harness.HERE, "pypegasus_split.py"), self.cluster.meta.address,
+                   self.name]
+        keys, failed = self.split_beside([*program, "write"])
+        self.assertEqual(set(failed) - {"ERR_TIMEOUT", "ERR_INVALID_STATE"}, set(), failed)
+        self.assertGreater(sum(failed.values()), 0, "it learns by errors alone")
+        read = harness.run([*program, "read"], timeout=120, input="\n".join(keys), cwd=tempfile.gettempdir())
+        self.assertIn(f"{len(keys)} acknowledged writes, 0 lost; a scan lacks 0, and has 0 twice", read)
+
+        # By the routes of before, as it sends them: those that stayed are served, those that moved are refused and do nothing.
+        new = data_api.DataApi(self.cluster.meta.address, self.name)
+        self.addCleanup(new.close)
+        stayed = 0
+        for key in (key.encode() for key in keys[:100]):
+            partition = old.partition_of(key)
+            at = {"partition": partition, "partition_hash": 0, "address": new.partitions[partition]["primary"]}
+            raw = data_api.raw_key(key, b"s")
+            if new.partition_of(key) == partition:
+                stayed += 1
+                self.assertEqual(old.get(raw, **at)["value"], value_of(key.decode()))
+                continue
+            for request, value in (("get", raw), ("put", {"key": raw, "value": b"wrong"}), ("remove", raw),
+                                   ("multi_get", {"hash_key": key, "start_inclusive": True}),
+                                   ("multi_put", {"hash_key": key, "kvs": [{"key": b"s", "value": b"wrong"}]})):
+                with self.assertRaisesRegex(data_api.Refused, "ERR_PARENT_PARTITION_MISUSED"):
+                    old.call(request, value, **at)
+            self.assertEqual(new.value(key, b"s"), value_of(key.decode()))
+        self.assertGreater(stayed, 20)
+        self.assertLess(stayed, 80)
 
     def test_paused_gone_on_with_and_taken_back(self):
         self.load()

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,7 +19,7 @@ func valueOf(key string) []byte {
 }
 
 // write puts distinct records until standard input closes. Each acknowledged key is a line on standard output, written
-// after the acknowledgement came.
+// after the acknowledgement came. How many were not acknowledged, by error, standard error says at the end.
 func write(table Table, o Options) error {
 	var stop atomic.Value
 	go func() {
@@ -26,6 +27,7 @@ func write(table Table, o Options) error {
 		stop.Store(true)
 	}()
 	next := int64(o.First) - 1
+	failed := map[string]int{}
 	var output sync.Mutex
 	var group sync.WaitGroup
 	for t := 0; t < o.Threads; t++ {
@@ -37,8 +39,11 @@ func write(table Table, o Options) error {
 				ctx, cancel := context.WithTimeout(context.Background(), o.Timeout)
 				err := table.Set(ctx, []byte(key), []byte("s"), valueOf(key))
 				cancel()
-				if err != nil {
-					continue // not acknowledged: it may be there or not
+				if err != nil { // not acknowledged: it may be there or not
+					output.Lock()
+					failed[errorName(err)]++
+					output.Unlock()
+					continue
 				}
 				output.Lock()
 				fmt.Println(key)
@@ -47,7 +52,20 @@ func write(table Table, o Options) error {
 		}()
 	}
 	group.Wait()
+	for name, count := range failed {
+		fmt.Fprintf(os.Stderr, "not acknowledged\t%s\t%d\n", name, count)
+	}
 	return nil
+}
+
+var errorNames = regexp.MustCompile("ERR_[A-Z_]+")
+
+// errorName is the server's, or what the client says.
+func errorName(err error) string {
+	if name := errorNames.FindString(err.Error()); name != "" {
+		return name
+	}
+	return err.Error()
 }
 
 // verify reads each key that standard input lists.
