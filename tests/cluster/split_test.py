@@ -203,34 +203,48 @@ class Split(harness.ClusterTest):
         self.cluster.wait_healthy(self.name)
         self.check(32, unsure=[b"cc"])
 
-    def split_beside(self, command):
-        """A client that writes and knows nothing of it: the keys acknowledged to it, and how often which error came instead."""
+    def other_client(self, command):
+        """A process that writes through another client; it and its standard error, for `errors_of`."""
         errors = self.enterContext(tempfile.TemporaryFile("w+"))
         writer = kill_test.Writer(command, [], stderr=errors)
         self.addCleanup(writer.process.kill)
         harness.wait_for("writes are acknowledged", lambda: len(writer.keys) > 100)
-        self.split("start", 16)
-        self.wait_split(16)
-        before, begun = len(writer.keys), time.monotonic()
-        # Of any hundred keys some moved, so it has learnt the new routes.
-        harness.wait_for("it writes on", lambda: len(writer.keys) > before + 1000, 60)
-        print(f"    1000 writes after {time.monotonic() - begun:.1f} s", flush=True)
+        return writer, errors
+
+    def errors_of(self, writer, errors):
+        """Ends it: {error: how many writes were not acknowledged for it}."""
         writer.stop()
         self.assertEqual(writer.process.returncode, 0)
         errors.seek(0)
         lines = [line.rstrip("\n").split("\t") for line in errors if line.startswith("not acknowledged\t")]
         failed = {name: int(count) for _, name, count in lines}
         print(f"    {len(writer.keys)} writes acknowledged, not acknowledged: {failed}", flush=True)
-        return writer.keys, failed
+        return failed
+
+    def split_beside(self, command):
+        """A client that writes and knows nothing of it: the keys acknowledged to it, and how often which error came instead."""
+        writer, errors = self.other_client(command)
+        self.split("start", 16)
+        self.wait_split(16)
+        before, begun = len(writer.keys), time.monotonic()
+        # Half of any keys moved, so it has learnt the new routes.
+        harness.wait_for("it writes on", lambda: len(writer.keys) > before + 1000, 60)
+        print(f"    1000 writes after {time.monotonic() - begun:.1f} s", flush=True)
+        return writer.keys, self.errors_of(writer, errors)
+
+    def go_client(self, version, *mode):
+        return [harness.go_client(version), "-meta", self.cluster.meta.address, "-table", self.name, "-threads", "4", "-prefix", "go",
+                "-timeout", "5s", *mode]
+
+    def pypegasus(self, mode):
+        return [harness.python_with_packages(), os.path.join(harness.HERE, "pypegasus_split.py"), self.cluster.meta.address,
+                self.name, mode]
 
     def go_on_with_go(self, version):
         """It asks for the configuration when it is refused, and doesn't send again what was refused."""
-        options = ["-meta", self.cluster.meta.address, "-table", self.name]
-        keys, failed = self.split_beside([harness.go_client(version), *options, "-threads", "4", "-prefix", "go", "-timeout", "5s",
-                                          "write"])
+        keys, failed = self.split_beside(self.go_client(version, "write"))
         self.assertEqual(set(failed) - {"ERR_PARENT_PARTITION_MISUSED"}, set(), failed)
-        verified = harness.run([harness.go_client(version), *options, "verify"], timeout=300, input="\n".join(keys),
-                               cwd=tempfile.gettempdir())
+        verified = harness.run(self.go_client(version, "verify"), timeout=300, input="\n".join(keys), cwd=tempfile.gettempdir())
         self.assertIn(f"{len(keys)} acknowledged writes, 0 lost", verified)
 
     def test_the_go_client_goes_on(self):
@@ -244,12 +258,10 @@ class Split(harness.ClusterTest):
         there times out. After five timeouts it asks for the configuration, and goes on."""
         old = data_api.DataApi(self.cluster.meta.address, self.name)  # its routes stay
         self.addCleanup(old.close)
-        program = [harness.python_with_packages(), os.path.join(harness.HERE, "pypegasus_split.py"), self.cluster.meta.address,
-                   self.name]
-        keys, failed = self.split_beside([*program, "write"])
+        keys, failed = self.split_beside(self.pypegasus("write"))
         self.assertEqual(set(failed) - {"ERR_TIMEOUT", "ERR_INVALID_STATE"}, set(), failed)
         self.assertGreater(sum(failed.values()), 0, "it learns by errors alone")
-        read = harness.run([*program, "read"], timeout=120, input="\n".join(keys), cwd=tempfile.gettempdir())
+        read = harness.run(self.pypegasus("read"), timeout=120, input="\n".join(keys), cwd=tempfile.gettempdir())
         self.assertIn(f"{len(keys)} acknowledged writes, 0 lost; a scan lacks 0, and has 0 twice", read)
 
         # By the routes of before, as it sends them: those that stayed are served, those that moved are refused and do nothing.
@@ -288,6 +300,8 @@ class Split(harness.ClusterTest):
 
         self.split("pause")
         self.assertEqual((self.query()["state"], self.query()["paused"]), ("paused", 8))
+        # Opened now, Go asks the parents for what will be their children's, and pypegasus nobody.
+        go, pypegasus = self.other_client(self.go_client("apache", "write")), self.other_client(self.pypegasus("write"))
         self.split("restart", 3)
         self.assertEqual((self.query()["state"], self.query()["splitting"]), ("splitting", 1))
         self.split("restart", 3, exit_code=1)
@@ -297,9 +311,19 @@ class Split(harness.ClusterTest):
         self.assertEqual((self.query()["state"], self.query()["partition_count"]), ("not being split", 8))
         self.assertEqual(self.page()["general"]["is_splitting"], "false")
         self.split("pause", exit_code=1)
+        for writer, errors in (go, pypegasus):
+            before = len(writer.keys)
+            harness.wait_for("it writes on", lambda: len(writer.keys) > before + 1000)
+            failed = self.errors_of(writer, errors)
+            if writer is go[0]:
+                self.assertEqual(failed, {})
+            else:  # it asks for the configuration every 2 s, and forgets what is under way then
+                self.assertIn("ERR_INVALID_STATE", failed)
+                self.assertEqual(set(failed) - {"ERR_INVALID_STATE", "ERR_TIMEOUT"}, set(), failed)
+            self.values.update({(key.encode(), b"s"): value_of(key) for key in writer.keys})
         self.heal(missing)
         self.cluster.wait_healthy(self.name)
-        self.check(8)
+        self.check(8, unsure=[b"go", b"py"])
 
         self.lame(missing)
         self.split("start", 16)
@@ -315,7 +339,7 @@ class Split(harness.ClusterTest):
         self.split("restart", 2)
         self.wait_split(16)
         self.end(writer)
-        self.check(16, unsure=[b"cc"])
+        self.check(16, unsure=[b"cc", b"go", b"py"])
 
     def test_replica_servers_are_killed_meanwhile(self):
         self.load()
