@@ -82,6 +82,8 @@ bool SimCluster::CreateTables() {
   ProbeClient admin(transport, strand);
   for (int i = 1; i <= settings_.run.topology.tables; ++i) {
     WorkloadTable table{absl::StrCat("table", i), 0, settings_.run.topology.partitions};
+    if (settings_.run.splits)
+      table.partitions_max = SplitWorkload::PartitionsMax(table.partition_count);
     CreateTable(admin, strand, &table);
     if (table.app_id != 0) groups_.AddTable(table);
   }
@@ -201,7 +203,11 @@ void SimCluster::AwaitIndexes() {
   if (!indexes_) return;
   if (checkers_.violations.empty() && !health_.IsLeftToOperator()) {
     std::optional<std::string> outcome;
-    indexes_->Verify(kIndexesWholeMax, [&outcome](std::string what) { outcome = std::move(what); });
+    std::vector<int32_t> counts;
+    for (const WorkloadTable& table : groups_.tables())
+      counts.push_back(groups_.CountOf(table.app_id));
+    indexes_->Verify(kIndexesWholeMax, std::move(counts),
+                     [&outcome](std::string what) { outcome = std::move(what); });
     // Some calls may be under way at the limit.
     if (!world_.RunUntil([&outcome] { return outcome.has_value(); }, 2 * kIndexesWholeMax))
       checkers_.Violate("index_workload/I1: the indexes were not compared in time");

@@ -87,7 +87,7 @@ SimClusterOptions SimClusterOptions::Drawn(uint64_t seed) {
   // What an older state of the meta server does not know of a split a person must know
   // (meta/STATE.md 9.4).
   const bool is_put_back = options.faults.Has(Fault::kMetaPutBack);
-  options.splits = may_split && !is_put_back && options.indexes == 0 && splits_random.Percent(60);
+  options.splits = may_split && !is_put_back && splits_random.Percent(60);
   return options;
 }
 

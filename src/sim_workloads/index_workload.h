@@ -3,10 +3,11 @@
 //
 // Shapes   Much is written around a change. Each name is for one definition, whatever its
 //          generation. A FIND's answer is noted as a read of each hash key of the data workload that
-//          lies in the partition, and of each register that is among its rows.
+//          lies in the partition, however far it has been split, or is among its rows; and of each
+//          register that is.
 // Threads  The world's. Lifetime: what it is given outlives it.
 // Promises index_workload/I1  Once all troubles are over, Verify shows that each index becomes whole
-//              at each primary and holds then exactly what the table holds.
+//              at each primary and holds then exactly what the table holds, no key at two of them.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -55,8 +56,9 @@ class IndexWorkload {
   void Start();
   void Stop() { is_running_ = false; }
   // Of a cluster without trouble, and after Stop: sets all indexes, waits for them, and compares.
-  // `done` gets what is wrong; empty: nothing.
-  void Verify(absl::Duration limit, absl::AnyInvocable<void(std::string)> done);
+  // `partition_counts`: each table's, no longer split. `done` gets what is wrong; empty: nothing.
+  void Verify(absl::Duration limit, std::vector<int32_t> partition_counts,
+              absl::AnyInvocable<void(std::string)> done);
   const Violations& violations() const { return violations_; }
 
  private:
@@ -68,6 +70,7 @@ class IndexWorkload {
   // A FIND, page by page.
   struct Find {
     size_t table = 0;
+    // The one asked of the most that the table may be split into: whoever owns its keys answers.
     int32_t partition = 0;
     FindPage page;
     int pages_left = 0;

@@ -22,6 +22,8 @@ SplitWorkload::SplitWorkload(SimWorld& world, SimNetwork& network, Coverage& cov
       transport_(std::make_unique<SimTransport>(network, *node_, Endpoint{0x0a0001fcu, 1000})),
       strand_(environment_->NewStrand("splits")) {}
 
+int32_t SplitWorkload::PartitionsMax(int32_t first) { return std::max(8, 2 * first); }
+
 SplitWorkload::~SplitWorkload() {
   node_->Crash(CrashMode::kProcess);  // nothing calls back any more
 }
@@ -77,11 +79,6 @@ void SplitWorkload::Look(const std::string& table, absl::AnyInvocable<void(const
       });
 }
 
-// All tables begin with equally many.
-int32_t SplitWorkload::MostPartitions() const {
-  return std::max(kPartitionsMax, 2 * tables_.front().partition_count);
-}
-
 void SplitWorkload::Act(const std::string& table, const State& state) {
   if (is_stopped_) {
     if (!state.is_split) {
@@ -93,7 +90,8 @@ void SplitWorkload::Act(const std::string& table, const State& state) {
   }
   const uint64_t drawn = random_.Below(100);
   if (!state.is_split) {
-    if (2 * state.partition_count > MostPartitions() || drawn >= 60) return;
+    // All tables begin with equally many.
+    if (2 * state.partition_count > tables_.front().partitions_max || drawn >= 60) return;
     return Ask<StartSplitRequest, StartSplitResponse>(
         kRpcStartSplit, {.app_name = table, .new_partition_count = 2 * state.partition_count},
         [this, table, state](const StartSplitResponse& response) {

@@ -27,8 +27,8 @@ namespace arion::sim {
 // One for a run, on a node of its own, with dice of its own.
 class SplitWorkload {
  public:
-  // A table gets no more partitions, but twice as many as it began with.
-  static constexpr int32_t kPartitionsMax = 8;
+  // What a table that begins with so many partitions may be split into: eight, or twice as many.
+  static int32_t PartitionsMax(int32_t first);
 
   SplitWorkload(SimWorld& world, SimNetwork& network, Coverage& coverage, Endpoint meta,
                 uint64_t seed, std::vector<WorkloadTable> tables);
@@ -40,7 +40,6 @@ class SplitWorkload {
   std::string WhatIsNotOver() const;
 
  private:
-  int32_t MostPartitions() const;
   struct State {
     int32_t partition_count = 0;
     bool is_split = false;

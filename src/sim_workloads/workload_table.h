@@ -12,7 +12,9 @@ struct WorkloadTable {
   std::string name;
   // For the prober.
   int32_t app_id = 0;
+  // What it begins with, and what splits may make of that: twice as many, and so on.
   int32_t partition_count = 0;
+  int32_t partitions_max = partition_count;
 };
 
 }  // namespace arion::sim
