@@ -111,34 +111,52 @@ void SilentChanges::WatchWhoIsSetAside(SimServer& changed) {
   }
 }
 
+std::vector<PartitionConfiguration> SilentChanges::RelativesOf(PartitionId pid) const {
+  int32_t first_count = 0;
+  for (const WorkloadTable& table : groups_.tables())
+    if (table.app_id == pid.app_id) first_count = table.partition_count;
+  std::vector<PartitionConfiguration> relatives;
+  for (const auto& [other, stored] : groups_.stored())
+    if (other.app_id == pid.app_id && other.index % first_count == pid.index % first_count)
+      relatives.push_back(stored);
+  return relatives;
+}
+
 void SilentChanges::VerifyUntilEqual(PartitionId pid) {
   world_.After(kAskAgain, EventKind::kCheck, [this, pid] {
-    // Runs are numbered, so that two answers about one run count once.
-    if (found_equal_.size() >= kFoundEqualTimes) return;
-    const PartitionConfiguration* stored = groups_.Find(pid);
-    for (const auto& server : lives_.servers()) {
-      // Only a primary verifies. It is told directly: no trouble of the network keeps the question
-      // away.
-      if (server->endpoint != stored->primary || !server->IsUp() || !server->server) continue;
-      // First what became of the last run, then the next.
-      for (const VerifyAction action : {VerifyAction::kQuery, VerifyAction::kStart})
-        server->server->Handle(
-            {.header = {.name = kRpcVerifyReplicas},
-             .body = EncodeWrapped(VerifyReplicasRequest{.pid = pid, .action = action}),
-             .responder = Responder([this](ErrorCode, const ReplyBody& body) {
-               const auto answer = DecodeWrapped<VerifyReplicasResponse>(body.bytes);
-               if (answer.ok()) OnVerified(*answer);
-             })});
+    bool are_equal = true;
+    for (const PartitionConfiguration& stored : RelativesOf(pid)) {
+      // Runs are numbered, so that two answers about one run count once.
+      if (found_equal_[stored.pid].size() >= kFoundEqualTimes) continue;
+      are_equal = false;
+      Verify(stored);
     }
-    VerifyUntilEqual(pid);
+    if (!are_equal) VerifyUntilEqual(pid);
   });
 }
 
-void SilentChanges::OnVerified(const VerifyReplicasResponse& answer) {
+void SilentChanges::Verify(const PartitionConfiguration& stored) {
+  for (const auto& server : lives_.servers()) {
+    // Only a primary verifies. It is told directly: no trouble of the network keeps the question
+    // away.
+    if (server->endpoint != stored.primary || !server->IsUp() || !server->server) continue;
+    // First what became of the last run, then the next.
+    for (const VerifyAction action : {VerifyAction::kQuery, VerifyAction::kStart})
+      server->server->Handle(
+          {.header = {.name = kRpcVerifyReplicas},
+           .body = EncodeWrapped(VerifyReplicasRequest{.pid = stored.pid, .action = action}),
+           .responder = Responder([this, pid = stored.pid](ErrorCode, const ReplyBody& body) {
+             const auto answer = DecodeWrapped<VerifyReplicasResponse>(body.bytes);
+             if (answer.ok()) OnVerified(pid, *answer);
+           })});
+  }
+}
+
+void SilentChanges::OnVerified(PartitionId pid, const VerifyReplicasResponse& answer) {
   if (answer.verdict == ContentVerdictKind::kMajority)
     checkers_.coverage.Hit(Probe::kDifferingFound);
   if (answer.verdict == ContentVerdictKind::kEqual && answer.run != 0)
-    found_equal_.insert(answer.run);
+    found_equal_[pid].insert(answer.run);
 }
 
 }  // namespace arion::sim

@@ -1,5 +1,6 @@
 // SilentChanges: a record of one secondary changes or is lost, its decree stays, and nobody is
-// told. The partition is then verified until its copies are found equal.
+// told. The partition is then verified until its copies are found equal, and so are those that it
+// is split into meanwhile: a child is made of what its parent has.
 //
 // Shapes    Until it is found the changed copy must not lead: what it then answered would be wrong,
 //           as it would be to a user. So it happens in calm only, and nothing else for 45 s.
@@ -8,6 +9,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -42,7 +44,10 @@ class SilentChanges {
   void VerifyUntilEqual(PartitionId pid);
   // While nothing else happens none but the one that was changed is.
   void WatchWhoIsSetAside(SimServer& changed);
-  void OnVerified(const VerifyReplicasResponse& answer);
+  void Verify(const PartitionConfiguration& stored);
+  void OnVerified(PartitionId pid, const VerifyReplicasResponse& answer);
+  // Whoever may have the record: all that came of the same partition of the table's first ones.
+  std::vector<PartitionConfiguration> RelativesOf(PartitionId pid) const;
 
   const ClusterSettings& settings_;
   SimWorld& world_;
@@ -52,7 +57,7 @@ class SilentChanges {
   RunCheckers& checkers_;
   bool awaits_calm_ = false;
   // Runs of verification, since a copy was changed.
-  std::set<int64_t> found_equal_;
+  std::map<PartitionId, std::set<int64_t>> found_equal_;
 };
 
 }  // namespace arion::sim
