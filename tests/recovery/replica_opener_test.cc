@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "recovery/replica_opener.h"
 
+#include <absl/strings/str_cat.h>
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "base/raw_key.h"
+#include "base/status.h"
 #include "disks/app_info_file.h"
 #include "disks/disk_watch.h"
 #include "disks/log_place.h"
@@ -76,10 +78,11 @@ class ReplicaOpenerTest : public testing::Test {
     node_.environment().RunInPool([&] { status = CreateReplicaDirectory(*host_, found_); });
     return status;
   }
-  Opened Open(Origin origin = Origin::kFound) {
+  Opened Open(Origin origin = Origin::kFound) { return Open(found_, origin); }
+  Opened Open(const FoundReplica& replica, Origin origin = Origin::kFound) {
     Opened opened = absl::UnknownError("not opened");
     node_.environment().RunInPool(
-        [&] { opened = OpenReplica(*host_, node_.environment().NewStrand("r"), found_, origin); });
+        [&] { opened = OpenReplica(*host_, node_.environment().NewStrand("r"), replica, origin); });
     return opened;
   }
   // A directory that a server before left, with this in its log.
@@ -170,6 +173,78 @@ TEST_F(ReplicaOpenerTest, WhatAFailedCreationLeftIsReplacedAndAReplicaIsNot) {
   Leave({.ballot = Ballot(0)});
   ASSERT_TRUE(files().CreateDirectories(DataPathOf(kPath)).ok());
   EXPECT_FALSE(Create().ok()) << "an engine was opened there";
+}
+
+// ---- a split's child
+
+// Wherever the power is cut while a parent makes a checkpoint, and its child of that.
+TEST_F(ReplicaOpenerTest, AChildIsWholeOrNotThereAndItsParentIsWhole) {
+  FoundReplica child = found_;
+  child.pid.index += found_.app.partition_count;
+  child.path = absl::StrCat(kReps, "/2.9.pegasus");
+  child.app.partition_count *= 2;
+  const auto make = [&]() -> absl::Status {
+    const StrandPtr strand = node_.environment().NewStrand("r");
+    ASSIGN_OR_RETURN(const OpenedReplica parent,
+                     OpenReplica(*host_, strand, found_, Origin::kFound));
+    RETURN_IF_ERROR(parent.engine->Checkpoint().status());
+    std::shared_ptr<void> hold;
+    ASSIGN_OR_RETURN(const Engine::CheckpointFiles files, parent.engine->NewestCheckpoint(&hold));
+    const FirstContent content{
+        .checkpoint = files.directory, .decree = files.decree, .ballot = Ballot(7)};
+    RETURN_IF_ERROR(CreateReplicaDirectory(*host_, child, &content));
+    return OpenReplica(*host_, strand, child, Origin::kJustCreated).status();
+  };
+  const auto expect_content = [](const Opened& opened) {
+    ASSERT_TRUE(opened.ok()) << opened.status();
+    EXPECT_EQ(opened->recovered.last_applied, Decree(4));
+    for (int64_t decree = 1; decree <= 5; ++decree)
+      EXPECT_EQ(Value(*opened, decree), decree <= 4 ? "b6" : "none") << decree;
+  };
+  bool died = true;
+  int64_t changes = 0, whole = 0;
+  for (; died; ++changes) {
+    for (const sim::CrashMode mode : {sim::CrashMode::kProcess, sim::CrashMode::kPowerNone,
+                                      sim::CrashMode::kPowerPrefix, sim::CrashMode::kPowerRandom}) {
+      SCOPED_TRACE(absl::StrCat("after ", changes, " changes, mode ", static_cast<int>(mode)));
+      Leave({.ballot = Ballot(6)}, Rows(6, 1, 5));  // the last one is not known to be committed
+      died = false;
+      absl::Status made;
+      node_.disk().DieAfterChanges(changes, [&died] { died = true; });
+      node_.environment().RunInPool([&] { made = make(); });
+      node_.disk().DieAfterChanges(-1, nullptr);
+      node_.Crash(mode);
+      node_.disk().Revive();
+      Begin();
+      {
+        const Opened parent = Open();
+        expect_content(parent);
+        EXPECT_EQ(Logged(*parent), Decrees{5});
+        EXPECT_EQ(parent->info.ballot, Ballot(6));
+      }
+      if (Exists(files(), child.path)) {
+        ++whole;
+      } else {
+        EXPECT_FALSE(made.ok());
+        node_.environment().RunInPool([&] { made = make(); });
+        EXPECT_TRUE(made.ok()) << made;
+      }
+      {
+        const Opened opened = Open(child);
+        expect_content(opened);
+        EXPECT_EQ(Logged(*opened), Decrees{});
+        EXPECT_EQ(opened->info.ballot, Ballot(7));
+        EXPECT_EQ(opened->info.durable, Decree(4));
+        EXPECT_TRUE(opened->info.is_unborn) << "no configuration names it yet";
+        EXPECT_EQ(opened->app.partition_count, 16);
+      }
+      ASSERT_TRUE(files().RemoveAll(kPath).ok());
+      ASSERT_TRUE(files().RemoveAll(child.path).ok());
+      node_.disk().MakeDurable();
+    }
+  }
+  EXPECT_GT(changes, 15) << "a checkpoint, the child's content, three files, its name";
+  EXPECT_GT(whole, 0);
 }
 
 // ---- one that is there
