@@ -2,6 +2,7 @@
 // Every number is printed; RocksDB's own threads make them differ a little from run to run.
 // SPDX-License-Identifier: Apache-2.0
 #include <absl/strings/match.h>
+#include <absl/strings/str_cat.h>
 #include <gtest/gtest.h>
 #include <rocksdb/env.h>
 
@@ -31,6 +32,8 @@ using sim::CrashMode;
 
 constexpr int kKeys = 7;
 constexpr int64_t kDecrees = 20;
+constexpr Decree kSplitAt{10};
+constexpr char kChild[] = "/d/2.8.pegasus";
 
 std::string KeyOf(int64_t i) { return JoinRawKey("h", std::to_string(i % kKeys)); }
 std::string ValueOf(int64_t decree) {
@@ -96,6 +99,40 @@ class Story {
     return engine_->Apply(decree, 1, ops);
   }
 
+  // A life in which the replica's partition is split, as recovery/replica_opener.h makes a child:
+  // its parent's checkpoint, by hard links, gets its name once it is whole.
+  absl::Status LiveAndSplit() {
+    RETURN_IF_ERROR(Open());
+    while (engine_->last_applied() < kSplitAt) {
+      RETURN_IF_ERROR(Apply());
+      if (engine_->last_applied().value() % 4 == 0) RETURN_IF_ERROR(engine_->Flush());
+      Listen();
+    }
+    RETURN_IF_ERROR(engine_->Checkpoint().status());
+    Listen();
+    std::shared_ptr<void> hold;
+    ASSIGN_OR_RETURN(const Engine::CheckpointFiles made, engine_->NewestCheckpoint(&hold));
+    const std::string temporary = absl::StrCat(kChild, ".tmp");
+    RETURN_IF_ERROR(files_->CreateDirectories(temporary));
+    RETURN_IF_ERROR(factory_->InstallCheckpoint(made.directory, made.decree, temporary + "/data"));
+    // As storing .init-info there does.
+    RETURN_IF_ERROR(files_->SyncDirectory(temporary));
+    RETURN_IF_ERROR(files_->Rename(temporary, kChild));
+    RETURN_IF_ERROR(files_->SyncDirectory("/d"));
+    // Both go on. What one of them removes or writes the other does not see.
+    ASSIGN_OR_RETURN(const auto child, factory_->Open(absl::StrCat(kChild, "/data")));
+    RETURN_IF_ERROR(child->Close());
+    RETURN_IF_ERROR(Apply());
+    return engine_->Checkpoint().status();
+  }
+  bool HasChild() { return files_->Stat(kChild).ok(); }
+  void ExpectChildIsWhole(const std::string& when) {
+    const auto child = factory_->Open(absl::StrCat(kChild, "/data"));
+    ASSERT_TRUE(child.ok()) << when << ": " << child.status();
+    EXPECT_EQ((*child)->last_applied(), kSplitAt) << when;
+    EXPECT_EQ(ContentOf(**child), ContentAt(kSplitAt)) << when;
+  }
+
   // The process ends; with `mode` kPower... the power too.
   void End(CrashMode mode) {
     if (engine_ != nullptr) Listen();
@@ -116,12 +153,7 @@ class Story {
     EXPECT_LE(decree, asked_) << when;
     EXPECT_EQ(engine_->last_flushed(), decree) << when;
     EXPECT_EQ(engine_->last_durable(), decree) << when;
-    std::map<std::string, std::string> content;
-    const auto view = engine_->View();
-    const auto walk = view->Walk({}, Direction::kForward);
-    for (; walk->Valid(); walk->Next()) content[std::string(walk->key())] = walk->value();
-    EXPECT_TRUE(walk->status().ok()) << when << ": " << walk->status();
-    EXPECT_EQ(content, ContentAt(decree)) << when << ", decree " << decree.value();
+    EXPECT_EQ(ContentOf(*engine_), ContentAt(decree)) << when << ", decree " << decree.value();
     asked_ = flushed_ = decree;
   }
   // An append whose size became durable before its bytes: RocksDB calls that damage, and so do we.
@@ -144,6 +176,14 @@ class Story {
   }
 
  private:
+  static std::map<std::string, std::string> ContentOf(const Engine& engine) {
+    std::map<std::string, std::string> content;
+    const auto view = engine.View();
+    const auto walk = view->Walk({}, Direction::kForward);
+    for (; walk->Valid(); walk->Next()) content[std::string(walk->key())] = walk->value();
+    EXPECT_TRUE(walk->status().ok()) << walk->status();
+    return content;
+  }
   template <class Step>
   static absl::Status Twice(Step step) {
     absl::Status status = step();
@@ -226,6 +266,41 @@ TEST(RocksdbFaults, EveryPowerCutLeavesWholeDecreesAndNoneOfTheFlushedMissing) {
               static_cast<long long>(changes), deaths.load(), torn.load());
   EXPECT_LT(torn, changes / 20);
   EXPECT_GT(deaths, changes * 3 / 4);
+}
+
+TEST(RocksdbFaults, EveryPowerCutLeavesAChildWholeOrNotThereAndItsParentWhole) {
+  Story all(1);
+  ASSERT_TRUE(all.LiveAndSplit().ok());
+  const int64_t changes = all.changes();
+  constexpr std::array kModes = {CrashMode::kPowerRandom, CrashMode::kPowerNone,
+                                 CrashMode::kPowerPrefix, CrashMode::kProcess};
+  // Two of them for each change.
+  const int64_t states = 2 * changes;
+  std::atomic<int> children{0}, torn{0};
+  ForAll(states, [&](int64_t n) {
+    const CrashMode mode = kModes[static_cast<size_t>(n) % kModes.size()];
+    const std::string when =
+        absl::StrCat("cut after ", n / 2, " changes, mode ", static_cast<int>(mode));
+    Story story(static_cast<uint64_t>(n));
+    story.disk().DieAfterChanges(n / 2, [] {});
+    const absl::Status lived = story.LiveAndSplit();
+    story.End(mode);
+    if (story.HasChild()) {
+      ++children;
+      story.ExpectChildIsWhole(when);
+    } else {
+      EXPECT_FALSE(lived.ok()) << when;
+    }
+    if (mode != CrashMode::kProcess && story.HasTornManifest()) {
+      ++torn;
+      return;
+    }
+    story.ExpectWhole(when);
+  });
+  std::printf("power cuts amid a split: %lld states, %d with a child, %d with a torn manifest\n",
+              static_cast<long long>(states), children.load(), torn.load());
+  EXPECT_LT(torn, states / 20);
+  EXPECT_GT(children, states / 10);
 }
 
 // Each call of a kind fails once, in a life of its own; Debian's RocksDB has assertions, and this is
