@@ -196,7 +196,6 @@ TEST_F(ReplicaOpenerTest, AChildIsWholeOrNotThereAndItsParentIsWhole) {
     return OpenReplica(*host_, strand, child, Origin::kJustCreated).status();
   };
   const auto expect_content = [](const Opened& opened) {
-    ASSERT_TRUE(opened.ok()) << opened.status();
     EXPECT_EQ(opened->recovered.last_applied, Decree(4));
     for (int64_t decree = 1; decree <= 5; ++decree)
       EXPECT_EQ(Value(*opened, decree), decree <= 4 ? "b6" : "none") << decree;
@@ -218,6 +217,7 @@ TEST_F(ReplicaOpenerTest, AChildIsWholeOrNotThereAndItsParentIsWhole) {
       Begin();
       {
         const Opened parent = Open();
+        ASSERT_TRUE(parent.ok()) << parent.status();
         expect_content(parent);
         EXPECT_EQ(Logged(*parent), Decrees{5});
         EXPECT_EQ(parent->info.ballot, Ballot(6));
@@ -231,6 +231,7 @@ TEST_F(ReplicaOpenerTest, AChildIsWholeOrNotThereAndItsParentIsWhole) {
       }
       {
         const Opened opened = Open(child);
+        ASSERT_TRUE(opened.ok()) << opened.status();
         expect_content(opened);
         EXPECT_EQ(Logged(*opened), Decrees{});
         EXPECT_EQ(opened->info.ballot, Ballot(7));
