@@ -239,6 +239,7 @@ std::string_view SuffixOf(SetAside why) {
     case SetAside::kFailed:
       return ".err";
     case SetAside::kGarbage:
+    case SetAside::kUnborn:
       return ".gar";
     case SetAside::kDiscarded:
       return ".discarded";
@@ -250,9 +251,10 @@ std::string_view SuffixOf(SetAside why) {
 
 absl::StatusOr<std::string> SetDirectoryAside(FileSystem& files, const Clock& clock,
                                               const std::string& path, SetAside why) {
-  const std::string target =
-      // Microseconds make the name unique and carry the age (garbage_collector.h).
-      absl::StrCat(path, ".", AgreedWallMicros(clock), Text(SuffixOf(why)));
+  // Microseconds make the name unique and carry the age (garbage_collector.h). What never served is
+  // of 1970: it goes at the next look.
+  const int64_t micros = AgreedWallMicros(clock) / (why == SetAside::kUnborn ? 1000 : 1);
+  const std::string target = absl::StrCat(path, ".", micros, Text(SuffixOf(why)));
   RETURN_IF_ERROR(files.Rename(path, target));
   RETURN_IF_ERROR(files.SyncDirectory(ParentDirectory(path)));
   return target;

@@ -45,7 +45,8 @@ void ReplicaTable::LookForChild(const ChildSeed& seed, Children::OnState done) {
                                                              : ChildState::kNone);
   const Slot& slot = it->second;
   if (slot.phase == Phase::kClosed) return JudgeChild(seed, slot.last_report, std::move(done));
-  if (slot.phase != Phase::kOpen) return done(ChildState::kBusy);
+  const bool is_made = slot.made == std::pair(seed.ballot, seed.decree);
+  if (slot.phase != Phase::kOpen) return done(is_made ? ChildState::kMade : ChildState::kBusy);
   slot.replica->strand()->Post([self = weak_from_this(), reply_on = strand_, seed,
                                 replica = slot.replica, done = std::move(done)]() mutable {
     reply_on->Post([self, seed, found = replica->Report(), done = std::move(done)]() mutable {
@@ -53,6 +54,21 @@ void ReplicaTable::LookForChild(const ChildSeed& seed, Children::OnState done) {
       done(ChildState::kBusy);
     });
   });
+}
+
+absl::Status ReplicaTable::Create(const OpeningHost& host, const FoundReplica& found,
+                                  const ChildSeed* seed) {
+  if (seed == nullptr) return CreateReplicaDirectory(host, found);
+  const FirstContent content{
+      .checkpoint = seed->checkpoint, .decree = seed->decree, .ballot = seed->ballot};
+  return CreateReplicaDirectory(host, found, &content);
+}
+
+// It need not be open yet: what it is told waits until it is.
+void ReplicaTable::NoteMade(const ChildSeed& seed) {
+  const auto it = slots_.find(seed.pid);
+  if (it != slots_.end() && it->second.phase == Phase::kLoading)
+    it->second.made = {seed.ballot, seed.decree};
 }
 
 // children/C1: by its ballot and decree, as it was reported just now.
@@ -68,7 +84,7 @@ void ReplicaTable::JudgeChild(const ChildSeed& seed, const ReplicaInfo& found,
   if (there < attempt && it->second.phase == Phase::kOpen)
     OnCloseRequested(seed.pid, Effects::Close::kForget, "it is of an earlier attempt to split");
   else if (there < attempt)
-    SetGarbageAside(seed.pid);
+    SetAsideClosed(seed.pid, SetAside::kUnborn);
   else if (it->second.phase == Phase::kClosed)  // nobody needed it until now
     Open(seed.pid, Origin::kFound);
   done(ChildState::kBusy);
@@ -81,7 +97,7 @@ void ReplicaTable::PutChildAway(PartitionId pid) {
   if (it->second.phase == Phase::kOpen)
     OnCloseRequested(pid, Effects::Close::kForget, "its parent was not split");
   else
-    SetGarbageAside(pid);
+    SetAsideClosed(pid, SetAside::kUnborn);
 }
 
 void ReplicaTable::MakeChild(ChildSeed seed) {

@@ -34,6 +34,7 @@ ReplicaTable::ReplicaTable(std::shared_ptr<const ReplicaHost> host, StrandPtr st
 
 void ReplicaTable::SetPhase(PartitionId pid, Slot& slot, Phase phase) {
   slot.phase = phase;
+  if (phase != Phase::kLoading) slot.made.reset();
   routes_.Set(pid, phase, slot.replica);
 }
 
@@ -183,12 +184,11 @@ void ReplicaTable::Open(PartitionId pid, Origin origin, std::shared_ptr<const Ch
                found = slot.found, seed = std::move(seed)] {
         auto opened = std::make_shared<absl::StatusOr<OpenedReplica>>(absl::UnknownError(""));
         absl::Status created;
-        FirstContent content;
-        if (seed != nullptr)
-          content = {
-              .checkpoint = seed->checkpoint, .decree = seed->decree, .ballot = seed->ballot};
-        if (origin == Origin::kJustCreated)
-          created = CreateReplicaDirectory(*host->opening, found, seed ? &content : nullptr);
+        if (origin == Origin::kJustCreated) created = Create(*host->opening, found, seed.get());
+        if (created.ok() && seed != nullptr)
+          reply_on->Post([self, seed] {
+            if (const auto table = self.lock()) table->NoteMade(*seed);
+          });
         if (created.ok()) *opened = OpenReplica(*host->opening, strand, found, origin);
         reply_on->Post([self, strand, pid = found.pid, created, opened] {
           const auto table = self.lock();
@@ -439,11 +439,11 @@ void ReplicaTable::ForgetReplacedLater(PartitionId pid, const std::string& path)
       });
 }
 
-void ReplicaTable::SetGarbageAside(PartitionId pid) {
+void ReplicaTable::SetAsideClosed(PartitionId pid, SetAside why) {
   CHECK_ON_STRAND(strand_);
   const auto it = slots_.find(pid);
   if (it == slots_.end() || it->second.phase != Phase::kClosed) return;
-  Vacate(pid, it->second.found.path, SetAside::kGarbage);
+  Vacate(pid, it->second.found.path, why);
   Erase(pid);
 }
 

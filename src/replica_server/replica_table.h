@@ -96,7 +96,7 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
   // A directory of a replica that can't be read now; before Recover.
   void Ignore(const std::string& path) { places_->Ignore(path); }
   // Meta says: not needed any more. Only closed replicas go.
-  void SetGarbageAside(PartitionId pid);
+  void SetGarbageAside(PartitionId pid) { SetAsideClosed(pid, SetAside::kGarbage); }
 
   // Of splits (replica_children.cc); the promises are children.h's. `children` is given to each
   // replica that opens; before the first one.
@@ -134,6 +134,8 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
     std::shared_ptr<Replica> replica;
     // For when it is open.
     std::optional<Event> deferred;
+    // Of a child that is being opened: the attempt that its directory is of, once that is durable.
+    std::optional<std::pair<Ballot, Decree>> made;
     // While closed.
     ReplicaInfo last_report;
     // A local fault closed it, or kept it from opening: requests before this time are refused.
@@ -143,6 +145,10 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
   void Open(PartitionId pid, Origin origin) { Open(pid, origin, nullptr); }
   // `seed`: what the new one begins with; null: with nothing.
   void Open(PartitionId pid, Origin origin, std::shared_ptr<const ChildSeed> seed);
+  // The directory of a new one, in its disk's pool.
+  static absl::Status Create(const OpeningHost& host, const FoundReplica& found,
+                             const ChildSeed* seed);
+  void NoteMade(const ChildSeed& seed);
   void JudgeChild(const ChildSeed& seed, const ReplicaInfo& found, Children::OnState done);
   void OpenInTwoSteps(PartitionId pid, StrandPtr strand, FoundReplica found);
   // Of one whose shared log went while it was begun.
@@ -156,6 +162,7 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
   void OnCloseRequested(PartitionId pid, Effects::Close close, const std::string& why);
   void OnClosed(PartitionId pid, Effects::Close close, const absl::Status& status);
   void SetFailedAside(const FoundReplica& found);
+  void SetAsideClosed(PartitionId pid, SetAside why);
   void Vacate(PartitionId pid, const std::string& path, SetAside why);
   void ForgetReplacedLater(PartitionId pid, const std::string& path);
   void SetPhase(PartitionId pid, Slot& slot, Phase phase);

@@ -40,7 +40,7 @@ struct ChildSeed {
 // What is there of a child.
 enum class ChildState {
   kNone,
-  // Of this attempt, open.
+  // Of this attempt, and durable.
   kMade,
   // It is being opened, closed or put away: ask again.
   kBusy,

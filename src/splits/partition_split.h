@@ -44,7 +44,7 @@ class PartitionSplit {
   static constexpr absl::Duration kShortFlush = absl::Milliseconds(100);
   static constexpr absl::Duration kPauseMin = absl::Seconds(1), kPauseMax = absl::Seconds(30);
   // A member is asked again.
-  static constexpr absl::Duration kAskAgain = absl::Milliseconds(5);
+  static constexpr absl::Duration kAskAgain = absl::Milliseconds(2);
 
   struct Hooks {
     // What the member answered, or the error of the call. May come within the call.
