@@ -80,7 +80,7 @@ struct ReplicaHost {
   std::shared_ptr<std::atomic<int>> splits = std::make_shared<std::atomic<int>>(0);
   // Null: enough of them are.
   std::shared_ptr<void> TakeSplitPlace() const {
-    constexpr int kSplitsMax = 2;
+    constexpr int kSplitsMax = 1;
     if (++*splits > kSplitsMax) {
       --*splits;
       return nullptr;

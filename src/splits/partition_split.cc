@@ -143,6 +143,7 @@ void PartitionSplit::Drain() {
   hooks_.step(SplitTurn{SplitTurn::What::kSeal});
   if (stage_ != Stage::kMaking) return;
   if (!core_.IsHeldForSplit()) return End("its configuration changed");
+  sealed_at_ = clock_.Now();
   decree_ = core_.marks().last_committed;
   AskAll(SplitStep::kMakeChild, kMakeMax);
 }
@@ -151,6 +152,7 @@ void PartitionSplit::Register() {
   if (!core_.IsHeldForSplit()) return End("its configuration changed");
   CHECK_EQ(core_.marks().last_prepared, decree_)
       << "partition_split/S1: the child lacks what was prepared since";
+  made_at_ = clock_.Now();
   stage_ = Stage::kRegistering;
   hooks_.step(SplitTurn{SplitTurn::What::kRegister});
 }
@@ -166,7 +168,9 @@ void PartitionSplit::Settle() {
   pause_ = kPauseMin;
   LOG(INFO) << hooks_.tag() << " is split: it owns keys of one in " << partition_count_
             << " partitions from now on; its writes waited for "
-            << absl::ToDoubleMilliseconds(clock_.Now() - held_at_) << " ms";
+            << absl::ToDoubleMilliseconds(clock_.Now() - held_at_) << " ms, "
+            << absl::ToDoubleMilliseconds(made_at_ - sealed_at_) << " of it for the child, "
+            << absl::ToDoubleMilliseconds(clock_.Now() - made_at_) << " for the meta server";
   if (core_.role() == PartitionStatus::kPrimary && core_.ballot() == ballot_ + 1) {
     // As it was stored with the parent's.
     ConfigurationUpdateRequest entry{.info = core_.app(), .config = core_.configuration()};

@@ -105,8 +105,8 @@ class PartitionSplit {
   int32_t partition_count_ = 0;
   std::shared_ptr<void> place_;
   Decree decree_;
-  // When writes began to wait.
-  Instant held_at_;
+  // When writes began to wait, when nothing was under way any more, when all had made the child.
+  Instant held_at_, sealed_at_, made_at_;
   // Of the step.
   uint64_t round_ = 0;
   std::set<Endpoint> awaited_;
