@@ -49,63 +49,6 @@ bool Reconfiguration::IsSane(const PartitionConfiguration& configuration) const 
   return configuration.pid == s_.options.pid && IsPossible(configuration.ballot);
 }
 
-void Reconfiguration::TakeOver(const AppInfo& app, const PartitionConfiguration& configuration) {
-  TakeOver(app);
-  if (configuration.max_replica_count > 0)
-    s_.configuration.max_replica_count = configuration.max_replica_count;
-}
-
-void Reconfiguration::TakeOver(const AppInfo& described) {
-  if (described.app_id != s_.options.pid.app_id || described.app_name.empty()) return;
-  AppInfo app = described;
-  // What was written before this partition was split says the former count.
-  app.partition_count = std::max(app.partition_count, s_.app.partition_count);
-  if (app == s_.app && s_.app_serial != kAppRemembered) return;
-  if (app.version && *app.version < s_.app.version.value_or(0)) return;
-  s_.app = std::move(app);
-  ++s_.app_serial;
-}
-
-void Reconfiguration::TakeOverCount(int32_t partition_count) {
-  if (partition_count <= s_.app.partition_count) return;
-  s_.app.partition_count = partition_count;
-  ++s_.app_serial;
-}
-
-// ---- splitting ----
-
-void Reconfiguration::OnSplitTurn(SplitTurn::What what) {
-  using enum SplitTurn::What;
-  if (what == kHold) {
-    if (s_.role == PartitionStatus::kPrimary && primary_.IsOpen() && !hand_over_ && !LacksMember())
-      split_hold_ = SplitHold{s_.ballot};
-    return;
-  }
-  // It has ended meanwhile.
-  if (!split_hold_) return;
-  switch (what) {
-    case kHold:
-      return;
-    case kSeal:
-      CHECK(primary_.IsQuiet()) << "invariants/R17: more is under way than the child would have";
-      split_hold_->is_sealed = true;
-      return;
-    case kRelease:
-      return split_hold_.reset();
-    case kRenew:
-      split_hold_.reset();
-      return Begin(ConfigType::kPrimaryForceUpdateBallot, s_.options.self, s_.configuration,
-                   {.why = "its split is given up for now"});
-    case kRegister:
-      CHECK(split_hold_->is_sealed && primary_.IsQuiet())
-          << "invariants/R17: the parent went on behind its child";
-      split_hold_.reset();
-      return Begin(
-          ConfigType::kRegisterChild, s_.options.self, s_.configuration,
-          {.why = "its child is to be registered", .child_decree = s_.list.last_committed()});
-  }
-}
-
 // ---- asking ----
 
 void Reconfiguration::Begin(ConfigType type, Endpoint node, PartitionConfiguration wanted,
@@ -248,13 +191,6 @@ bool Reconfiguration::MayServeOn(const PartitionConfiguration& truth) const {
          session->prepare_start != kInvalidDecree;
 }
 
-// Whether a child was asked for, and the meta server has this replica lead as it did.
-bool Reconfiguration::IsRefusedChild(const PartitionConfiguration& truth) const {
-  CHECK(pending_.has_value());
-  return pending_->request.type == ConfigType::kRegisterChild && IsSane(truth) &&
-         truth.ballot == s_.ballot && truth.primary == s_.options.self;
-}
-
 // Whether this replica asked that another leads, and is still primary by `truth`, as it was in this
 // very process. A restarted process stepped back for what its log may lack, so it must not stay.
 bool Reconfiguration::MayStayInOffice(const PartitionConfiguration& truth) const {
@@ -270,13 +206,6 @@ void Reconfiguration::AskToStay(const PartitionConfiguration& truth) {
   CHECK_EQ(truth.primary, s_.options.self) << "another leads";
   pending_.reset();
   NoteRefusedWay();
-  Begin(ConfigType::kPrimaryForceUpdateBallot, s_.options.self, truth);
-}
-
-// A copy of what was refused may come late, and be accepted then: not once this is.
-void Reconfiguration::AskForNextBallot(const PartitionConfiguration& truth) {
-  CHECK_EQ(truth.ballot, s_.ballot);
-  pending_.reset();
   Begin(ConfigType::kPrimaryForceUpdateBallot, s_.options.self, truth);
 }
 

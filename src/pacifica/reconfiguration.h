@@ -134,7 +134,9 @@ class Reconfiguration {
 
   // ---- splitting ----
 
-  void OnSplitTurn(SplitTurn::What what);
+  // True: it is sealed, and the members are to be told. They commit what it has committed, and then
+  // make the child of it.
+  bool OnSplitTurn(SplitTurn::What what);
   // The primary takes no new writes, because its partition is being split.
   bool IsHeldForSplit() const { return split_hold_.has_value() && !IsPending(); }
   // Nothing is proposed: the child begins behind what is committed.
@@ -146,6 +148,8 @@ class Reconfiguration {
   bool IsPending() const;
   // The primary is to step down and lets its writes commit first.
   bool IsHandingOver() const { return hand_over_.has_value(); }
+  // An own update is pending, or is about to be asked for.
+  bool IsUnderWay() const { return IsPending() || IsHandingOver() || IsHeldForSplit(); }
   // Steps down if the writes are committed or the time for that is over. After every event.
   void ProceedHandOver();
   // Repeats what is due.

@@ -66,7 +66,10 @@ struct ReplicaCore::Parts {
   void Settle();
   void Refuse(const Event& event);
 
-  void On(const ClientWrite& event);
+  // Sealed, nothing may follow what the child has.
+  void On(const ClientWrite& event) {
+    return reconfiguration.IsSealed() ? Refuse(event) : primary.Write(event);
+  }
   void On(const Logged& event);
   void On(const Applied& event);
   void On(const DurableAdvanced& event);
@@ -83,7 +86,9 @@ struct ReplicaCore::Parts {
   void On(const TableChanged& event) { reconfiguration.OnTableChanged(event.app); }
   void On(const MissingInSync& event) { reconfiguration.OnMissing(event); }
   void On(const MetaThawed&) { reconfiguration.OnMetaThawed(); }
-  void On(const SplitTurn& event);
+  void On(const SplitTurn& event) {
+    if (reconfiguration.OnSplitTurn(event.what)) group_check.TellAll();
+  }
   void On(const LeaseLost&);
   void On(const Connected&) { s.connected = true; }
   void On(const LearnReceived& event);
@@ -150,17 +155,6 @@ void ReplicaCore::Parts::Settle() {
     group_check.Begin();
   }
   group_check.Watch();
-}
-
-void ReplicaCore::Parts::On(const ClientWrite& event) {
-  if (!reconfiguration.IsSealed()) return primary.Write(event);
-  s.effects.client_replies.push_back({event.token, ErrorCode::kInvalidState, kInvalidDecree});
-}
-
-void ReplicaCore::Parts::On(const SplitTurn& event) {
-  reconfiguration.OnSplitTurn(event.what);
-  // They commit what it has committed, and then make the child of it.
-  if (event.what == SplitTurn::What::kSeal && reconfiguration.IsSealed()) group_check.TellAll();
 }
 
 // A replica in ERROR promises nothing any more. Requests are refused; messages that need no answer
@@ -523,11 +517,7 @@ PartitionStatus ReplicaCore::role() const { return parts_->s.role; }
 Ballot ReplicaCore::ballot() const { return parts_->s.ballot; }
 Inactivity ReplicaCore::inactivity() const { return parts_->s.inactivity; }
 bool ReplicaCore::IsInitializing() const { return parts_->s.initializing; }
-bool ReplicaCore::IsReconfiguring() const {
-  const Reconfiguration& reconfiguration = parts_->reconfiguration;
-  return reconfiguration.IsPending() || reconfiguration.IsHandingOver() ||
-         reconfiguration.IsHeldForSplit();
-}
+bool ReplicaCore::IsReconfiguring() const { return parts_->reconfiguration.IsUnderWay(); }
 bool ReplicaCore::IsHeldForSplit() const { return parts_->reconfiguration.IsHeldForSplit(); }
 bool ReplicaCore::IsQuiet() const { return parts_->primary.IsQuiet(); }
 Ballot ReplicaCore::last_mutation_ballot() const {
