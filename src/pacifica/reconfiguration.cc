@@ -320,7 +320,6 @@ void Reconfiguration::OnAnswer(const ConfigurationUpdateAnswered& answer) {
   const ConfigurationUpdateRequest request = std::move(pending_->request);
   pending_.reset();
   if (truth.ballot < s_.ballot) return;
-  // Before the role: whatever it leads to, keys are owned by this count.
   TakeOverCount(answer.response.partition_count.value_or(0));
   if (request.type == ConfigType::kUpgradeToSecondary && !truth.IsMember(request.node)) {
     // The meta server does not want this learner now, maybe because it takes the server for dead,
@@ -384,8 +383,7 @@ void Reconfiguration::OnSynced(const ConfigurationUpdateRequest& entry) {
     ++s_.counters.stale_messages;
     return;
   }
-  AppInfo info = entry.info;
-  // While the child is not registered, an older version's meta server tells the count to come.
+  AppInfo info = entry.info;  // with the count to come, from an older version's meta server
   if (entry.meta_split_status.value_or(0) != 0) info.partition_count = s_.app.partition_count;
   TakeOver(info, configuration);
   const bool same = configuration.ballot == s_.ballot;

@@ -66,7 +66,6 @@ struct ReplicaCore::Parts {
   void Settle();
   void Refuse(const Event& event);
 
-  // Sealed, nothing may follow what the child has.
   void On(const ClientWrite& event) {
     return reconfiguration.IsSealed() ? Refuse(event) : primary.Write(event);
   }
@@ -364,9 +363,8 @@ void ReplicaCore::Parts::On(const GroupCheckReceived& event) {
   const Decree held = event.request.last_prepared_decree.value_or(kInvalidDecree);
   if (held >= committed) secondary.NotePrimaryHolds(held);
   if (s.role == kPotentialSecondary) learner.OnInvitation(config.learner_signature);
-  // Of its own group's primary: by this count keys are owned under this ballot.
-  if (event.request.app.app_id == s.options.pid.app_id)
-    reconfiguration.TakeOverCount(event.request.app.partition_count);
+  // By it keys are owned under this ballot.
+  reconfiguration.TakeOverCount(event.request.app.partition_count);
   answer(ErrorCode::kOk);
 }
 
