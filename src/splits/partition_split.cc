@@ -16,7 +16,12 @@ void PartitionSplit::NoteSync(const ConfigurationUpdateRequest& entry) {
   // Under a larger ballot it is asked for anew: what was said before may be of before its end.
   if (entry.config.ballot < core_.ballot()) return;
   wanted_ = is_wanted ? std::optional(entry.config.ballot) : std::nullopt;
-  if (!is_wanted) why_.clear();
+  if (!is_wanted) return why_.clear();
+  // Else it would be asked for children that nobody can register.
+  if (entry.info.partition_count == core_.app().partition_count) return;
+  wanted_.reset();
+  why_ = absl::StrCat("it is one of ", core_.app().partition_count, " partitions, not of ",
+                      entry.info.partition_count, ": the meta server's state is an older one");
 }
 
 std::string PartitionSplit::Obstacle() const {

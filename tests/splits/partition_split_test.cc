@@ -208,6 +208,17 @@ TEST_F(PartitionSplitTest, APauseEndsTheAttempt) {
   EXPECT_TRUE(asked_.empty());
 }
 
+// An older copy of the meta server's state was put back.
+TEST_F(PartitionSplitTest, WhatWasSplitBeforeIsNotSplitAgain) {
+  ConfigurationUpdateRequest entry{.info = core_->app(), .config = core_->configuration()};
+  entry.info.partition_count = 2;
+  entry.meta_split_status = static_cast<int32_t>(SplitStatus::kSplitting);
+  split_->NoteSync(entry);
+  split_->Proceed();
+  EXPECT_TRUE(asked_.empty());
+  EXPECT_NE(Text().find("an older one"), std::string::npos) << Text();
+}
+
 TEST_F(PartitionSplitTest, AnotherBallotEndsItAndAsksWhetherItIsStillWanted) {
   Want();
   Step(GroupCheckReceived{1, {.config = From(kA, 9, kSecondary)}});
