@@ -165,7 +165,7 @@ void Replica::LearnCompletion(GroupCheckResponse report, Responder responder) {
   Step(LearnCompletionReceived{Keep(std::move(responder)), std::move(report)});
 }
 
-void Replica::SplitStep(const SplitMemberRequest& request, Responder responder) {
+void Replica::OnSplitStep(const SplitMemberRequest& request, Responder responder) {
   CHECK_ON_STRAND(strand_);
   SplitMember::OnAnswer answer =
       [responder = std::move(responder)](const SplitMemberResponse& response) mutable {

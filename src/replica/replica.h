@@ -96,7 +96,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
   void GroupCheck(GroupCheckRequest request, Responder responder);
   void Learn(LearnRequest request, Responder responder);
   void LearnCompletion(GroupCheckResponse report, Responder responder);
-  void SplitStep(const SplitMemberRequest& request, Responder responder);
+  void OnSplitStep(const SplitMemberRequest& request, Responder responder);
   ReplicaVerifying& verifying() { return verifying_; }
   // Events that want no answer: AddLearnerReceived, RemoveReceived, ProposalReceived,
   // ConfigurationSynced, TableChanged, MissingInSync, MetaThawed.

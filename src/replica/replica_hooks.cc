@@ -122,35 +122,36 @@ SplitMember::Hooks Replica::MemberHooks() {
 }
 
 PartitionSplit::Hooks Replica::SplitHooks() {
-  return {
-      .ask =
-          [this](Endpoint member, const SplitMemberRequest& request,
-                 const PartitionSplit::Hooks::Answered& answered) {
-            if (member == host_->self)
-              return split_member_.Answer(request, [answered](const SplitMemberResponse& response) {
-                answered(ErrorCode::kOk, response);
-              });
-            const bool prepares = request.step == static_cast<int32_t>(SplitStep::kPrepare);
-            messages_.Call(member, kRpcSplitMember, EncodeWrapped(request),
-                           prepares ? kPrepareTimeout : kMakeTimeout,
-                           [answered](const RpcResult& result) {
-                             if (result.error != ErrorCode::kOk) return answered(result.error, {});
-                             const auto response = DecodeWrapped<SplitMemberResponse>(result.body);
-                             if (!response.ok()) return answered(ErrorCode::kInvalidData, {});
-                             answered(ErrorCode::kOk, *response);
-                           });
-          },
-      .step = [this](const SplitTurn& turn) { Step(turn); },
-      .writes_are_idle = [this] { return !writes_.HasUndecided(); },
-      .after = [this](absl::Duration delay,
-                      absl::AnyInvocable<void()> task) { work_.After(delay, std::move(task)); },
-      .take_place = [host = host_] { return host->TakeSplitPlace(); },
-      .activate =
-          [this](const ConfigurationUpdateRequest& entry) {
-            split_member_.children().ActivateChild(entry);
-          },
-      .sync_soon = [this] { split_member_.children().SyncSoon(); },
-      .tag = [this] { return Tag(); }};
+  return {.ask =
+              [this](Endpoint member, const SplitMemberRequest& request,
+                     const PartitionSplit::Hooks::Answered& answered) {
+                if (member == host_->self)
+                  // Whoever is asked answers, also when this replica has gone meanwhile.
+                  return split_member_.Answer(request, [answered, weak = weak_from_this()](
+                                                           const SplitMemberResponse& response) {
+                    if (weak.lock() != nullptr) answered(ErrorCode::kOk, response);
+                  });
+                const bool prepares = request.step == static_cast<int32_t>(SplitStep::kPrepare);
+                messages_.Call(
+                    member, kRpcSplitMember, EncodeWrapped(request),
+                    prepares ? kPrepareTimeout : kMakeTimeout, [answered](const RpcResult& result) {
+                      if (result.error != ErrorCode::kOk) return answered(result.error, {});
+                      const auto response = DecodeWrapped<SplitMemberResponse>(result.body);
+                      if (!response.ok()) return answered(ErrorCode::kInvalidData, {});
+                      answered(ErrorCode::kOk, *response);
+                    });
+              },
+          .step = [this](const SplitTurn& turn) { Step(turn); },
+          .writes_are_idle = [this] { return !writes_.HasUndecided(); },
+          .after = [this](absl::Duration delay,
+                          absl::AnyInvocable<void()> task) { work_.After(delay, std::move(task)); },
+          .take_place = [host = host_] { return host->TakeSplitPlace(); },
+          .activate =
+              [this](const ConfigurationUpdateRequest& entry) {
+                split_member_.children().ActivateChild(entry);
+              },
+          .sync_soon = [this] { split_member_.children().SyncSoon(); },
+          .tag = [this] { return Tag(); }};
 }
 
 ReplicaCheckpoints::Hooks Replica::CheckpointsHooks() {

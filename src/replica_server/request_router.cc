@@ -157,7 +157,7 @@ bool RequestRouter::RouteProtocol(InboundRequest& request) {
   else if (name == kRpcVerifyReplicas)
     VerifyReplicas(std::move(request));
   else if (name == kRpcSplitMember)
-    SplitMember(std::move(request));
+    AskForSplitStep(std::move(request));
   else if (name == kRpcRemoveReplica)
     Remove(std::move(request));
   else if (name == kRpcConfigProposal)
@@ -302,7 +302,7 @@ void RequestRouter::CountContent(InboundRequest request) {
       });
 }
 
-void RequestRouter::SplitMember(InboundRequest request) {
+void RequestRouter::AskForSplitStep(InboundRequest request) {
   const auto step = TakeArgument<SplitMemberRequest>(request);
   if (!step) return;
   ErrorCode why = ErrorCode::kOk;
@@ -311,7 +311,7 @@ void RequestRouter::SplitMember(InboundRequest request) {
     return request.responder.Reply(ErrorCode::kOk, EncodeWrapped(SplitMemberResponse{.err = why}));
   replica->strand()->Post(
       [replica, step = *step, responder = std::move(request.responder)]() mutable {
-        replica->SplitStep(step, std::move(responder));
+        replica->OnSplitStep(step, std::move(responder));
       });
 }
 

@@ -50,7 +50,7 @@ class RequestRouter : public std::enable_shared_from_this<RequestRouter> {
   void Learn(InboundRequest request);
   void LearnCompletion(InboundRequest request);
   void CountContent(InboundRequest request);
-  void SplitMember(InboundRequest request);
+  void AskForSplitStep(InboundRequest request);
   void VerifyReplicas(InboundRequest request);
   void Remove(InboundRequest request);
   void Propose(InboundRequest request);
