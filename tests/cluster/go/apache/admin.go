@@ -321,15 +321,25 @@ func (c *calls) makeThoseDisabled() error {
 		{"StartBackupApp", &idl.StartBackupAppRequest{BackupProviderType: "local", AppID: 1, BackupPath: &path}},
 		{"QueryBackupStatus", &idl.QueryBackupStatusRequest{AppID: 1}},
 		{"RestoreApp", &idl.RestoreAppRequest{ClusterName: "c", AppName: name, AppID: 1, NewAppName_: "restored", RestorePath: &path}},
-		{"StartPartitionSplit", &idl.StartPartitionSplitRequest{AppName: name, NewPartitionCount_: 8}},
-		{"QuerySplitStatus", &idl.QuerySplitRequest{AppName: name}},
-		{"ControlPartitionSplit", &idl.ControlSplitRequest{AppName: name, ControlType: idl.SplitControlType_PAUSE, ParentPidx: -1}},
 		{"StartBulkLoad", &idl.StartBulkLoadRequest{AppName: name, ClusterName: "c", FileProviderType: "local", RemoteRootPath: path}},
 		{"QueryBulkLoadStatus", &idl.QueryBulkLoadRequest{AppName: name}},
 		{"ControlBulkLoad", &idl.ControlBulkLoadRequest{AppName: name, Type: idl.BulkLoadControlType_BLC_PAUSE}},
 		{"ClearBulkLoad", &idl.ClearBulkLoadStateRequest{AppName: name}},
 	} {
 		if _, err := c.makeOne(c.meta, call.method, call.request, disabled); err != nil {
+			return err
+		}
+	}
+	// Splits are there; the table is not.
+	for _, call := range []struct {
+		method  string
+		request interface{}
+	}{
+		{"StartPartitionSplit", &idl.StartPartitionSplitRequest{AppName: name, NewPartitionCount_: 8}},
+		{"QuerySplitStatus", &idl.QuerySplitRequest{AppName: name}},
+		{"ControlPartitionSplit", &idl.ControlSplitRequest{AppName: name, ControlType: idl.SplitControlType_PAUSE, ParentPidx: -1}},
+	} {
+		if _, err := c.makeOne(c.meta, call.method, call.request, "ERR_APP_NOT_EXIST"); err != nil {
 			return err
 		}
 	}
