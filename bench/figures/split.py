@@ -71,7 +71,7 @@ def wait_split(run, cluster):
 
 def measure(run):
     run.binary("cluster_programs", "cluster_programs")
-    records, rate, seconds, counts = (1000, 200, 2, [16]) if run.quick else (2_000_000, 1000, 30, [16, 32])
+    records, rate, seconds, counts = (1000, 200, 2, [16]) if run.quick else (500_000, 1000, 20, [16, 32])
     cluster = harness.Cluster(replica_threads=harness.SHARED_LOOPS)
     cluster.start()
     cluster.create_table(TABLE, partitions=8)
