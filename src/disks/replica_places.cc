@@ -97,6 +97,14 @@ void ReplicaPlaces::Vacate(PartitionId pid, const std::string& path, SetAside wh
   SetAsideInPool(path, why);
 }
 
+bool ReplicaPlaces::HasFormer(PartitionId pid, const std::string& name) const {
+  for (const auto& [path, leaving] : leaving_)
+    if (leaving.pid == pid) return true;
+  for (size_t disk = 0; disk < usable_.size(); ++disk)
+    if (ignored_.contains(PathIn(disk, name))) return true;
+  return false;
+}
+
 bool ReplicaPlaces::IsLeaving(PartitionId pid) const {
   CHECK_ON_STRAND(strand_);
   return std::any_of(leaving_.begin(), leaving_.end(), [pid](const auto& entry) {

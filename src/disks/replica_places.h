@@ -58,6 +58,9 @@ class ReplicaPlaces : public std::enable_shared_from_this<ReplicaPlaces> {
   // True while a directory of that partition is being set aside for the first time. A new replica
   // of it waits until that has succeeded or failed.
   bool IsLeaving(PartitionId pid) const;
+  // Whether a former directory of it, of that name, has still to be set aside, or can't be read: a
+  // new one would have to say that it replaces it.
+  bool HasFormer(PartitionId pid, const std::string& name) const;
   // A directory with a replica's name that can't be read now. It is left as it is.
   void Ignore(const std::string& path);
   // What could not be set aside is not tried again.

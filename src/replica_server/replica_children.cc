@@ -40,9 +40,7 @@ void ReplicaChildren::SyncSoon() {
 void ReplicaTable::LookForChild(const ChildSeed& seed, Children::OnState done) {
   CHECK_ON_STRAND(strand_);
   const auto it = slots_.find(seed.pid);
-  if (it == slots_.end())
-    return done(is_stopping_ || places_->IsLeaving(seed.pid) ? ChildState::kBusy
-                                                             : ChildState::kNone);
+  if (it == slots_.end()) return done(MayMake(seed) ? ChildState::kNone : ChildState::kBusy);
   const Slot& slot = it->second;
   if (slot.phase == Phase::kClosed) return JudgeChild(seed, slot.last_report, std::move(done));
   const bool is_made = slot.made == std::pair(seed.ballot, seed.decree);
@@ -90,6 +88,12 @@ void ReplicaTable::JudgeChild(const ChildSeed& seed, const ReplicaInfo& found,
   done(ChildState::kBusy);
 }
 
+// A child replaces nothing: what an earlier one left goes first.
+bool ReplicaTable::MayMake(const ChildSeed& seed) const {
+  const std::string name = FormatReplicaDirectoryName(seed.pid, seed.app.app_type);
+  return !is_stopping_ && !places_->HasFormer(seed.pid, name);
+}
+
 void ReplicaTable::PutChildAway(PartitionId pid) {
   CHECK_ON_STRAND(strand_);
   const auto it = slots_.find(pid);
@@ -102,7 +106,7 @@ void ReplicaTable::PutChildAway(PartitionId pid) {
 
 void ReplicaTable::MakeChild(ChildSeed seed) {
   CHECK_ON_STRAND(strand_);
-  if (is_stopping_ || slots_.contains(seed.pid) || places_->IsLeaving(seed.pid)) return;
+  if (slots_.contains(seed.pid) || !MayMake(seed)) return;
   const PartitionId pid = seed.pid;
   const std::string name = FormatReplicaDirectoryName(pid, seed.app.app_type);
   failed_.erase(pid);
