@@ -47,24 +47,39 @@ std::string ReplicaPlaces::PathIn(size_t data_directory, const std::string& name
 
 // ---- where a new one goes ----
 
+bool ReplicaPlaces::TakesNew(size_t data_directory, const std::string& name) const {
+  // The log may lie on another disk, which must have room as well.
+  return usable_[data_directory] && !leaving_.contains(PathIn(data_directory, name)) &&
+         !rests_[data_directory].IsResting(disks_->env.clock().Now()) &&
+         disks_->watch->HasSpace(data_directory) &&
+         disks_->watch->HasSpace(disks_->layout.LogDiskOf(data_directory));
+}
+
 std::optional<ReplicaPlaces::Place> ReplicaPlaces::Choose(const std::string& name,
                                                           std::vector<DirectoryLoad> loads) const {
   CHECK_ON_STRAND(strand_);
-  const Instant now = disks_->env.clock().Now();
   for (size_t i = 0; i < loads.size(); ++i) {
-    // The log may lie on another disk, which must have room as well.
-    loads[i].usable = usable_[i] && !leaving_.contains(PathIn(i, name)) &&
-                      !rests_[i].IsResting(now) && disks_->watch->HasSpace(i) &&
-                      disks_->watch->HasSpace(disks_->layout.LogDiskOf(i));
+    loads[i].usable = TakesNew(i, name);
     loads[i].is_suspicious = disks_->watch->StateOf(i) == DiskStatus::kIoError;
   }
   const std::optional<size_t> chosen = ChooseDataDirectory(loads);
   if (!chosen) return std::nullopt;
-  Place place{.data_directory = *chosen, .path = PathIn(*chosen, name)};
+  return PlaceIn(*chosen, name);
+}
+
+std::optional<ReplicaPlaces::Place> ReplicaPlaces::ChooseIn(size_t data_directory,
+                                                            const std::string& name) const {
+  CHECK_ON_STRAND(strand_);
+  if (!TakesNew(data_directory, name)) return std::nullopt;
+  return PlaceIn(data_directory, name);
+}
+
+ReplicaPlaces::Place ReplicaPlaces::PlaceIn(size_t data_directory, const std::string& name) const {
+  Place place{.data_directory = data_directory, .path = PathIn(data_directory, name)};
   // In these places a copy of the same partition is, or may turn up when the disk is back. The new
   // replica records them, so that a later start knows which copy counts (TakeReplaced).
-  for (size_t i = 0; i < loads.size(); ++i) {
-    if (i == *chosen) continue;
+  for (size_t i = 0; i < usable_.size(); ++i) {
+    if (i == data_directory) continue;
     std::string path = PathIn(i, name);
     if (!usable_[i] || leaving_.contains(path) || ignored_.contains(path))
       place.replaces.push_back(std::move(path));
@@ -95,14 +110,6 @@ void ReplicaPlaces::Vacate(PartitionId pid, const std::string& path, SetAside wh
   // A second call for a path that is leaving keeps the first one's `gone`.
   leaving_.try_emplace(path, Leaving{.pid = pid, .why = why, .gone = std::move(gone)});
   SetAsideInPool(path, why);
-}
-
-bool ReplicaPlaces::HasFormer(PartitionId pid, const std::string& name) const {
-  for (const auto& [path, leaving] : leaving_)
-    if (leaving.pid == pid) return true;
-  for (size_t disk = 0; disk < usable_.size(); ++disk)
-    if (ignored_.contains(PathIn(disk, name))) return true;
-  return false;
 }
 
 bool ReplicaPlaces::IsLeaving(PartitionId pid) const {

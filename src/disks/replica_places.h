@@ -48,6 +48,8 @@ class ReplicaPlaces : public std::enable_shared_from_this<ReplicaPlaces> {
   // here, by data directory; its `usable` and `is_suspicious` are overwritten. nullopt: no
   // directory can take it.
   std::optional<Place> Choose(const std::string& name, std::vector<DirectoryLoad> loads) const;
+  // The same in one data directory. nullopt: it takes none now.
+  std::optional<Place> ChooseIn(size_t data_directory, const std::string& name) const;
 
   // A replica in that data directory failed. Enough of them make the directory rest.
   void NoteFailure(size_t data_directory);
@@ -58,9 +60,6 @@ class ReplicaPlaces : public std::enable_shared_from_this<ReplicaPlaces> {
   // True while a directory of that partition is being set aside for the first time. A new replica
   // of it waits until that has succeeded or failed.
   bool IsLeaving(PartitionId pid) const;
-  // Whether a former directory of it, of that name, has still to be set aside, or can't be read: a
-  // new one would have to say that it replaces it.
-  bool HasFormer(PartitionId pid, const std::string& name) const;
   // A directory with a replica's name that can't be read now. It is left as it is.
   void Ignore(const std::string& path);
   // What could not be set aside is not tried again.
@@ -78,6 +77,8 @@ class ReplicaPlaces : public std::enable_shared_from_this<ReplicaPlaces> {
   void SetAsideInPool(const std::string& path, SetAside why);
   void OnSetAside(const std::string& path, const absl::Status& status);
   std::string PathIn(size_t data_directory, const std::string& name) const;
+  bool TakesNew(size_t data_directory, const std::string& name) const;
+  Place PlaceIn(size_t data_directory, const std::string& name) const;
 
   const std::shared_ptr<const ServerDisks> disks_;
   const StrandPtr strand_;

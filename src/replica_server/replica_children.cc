@@ -40,7 +40,7 @@ void ReplicaChildren::SyncSoon() {
 void ReplicaTable::LookForChild(const ChildSeed& seed, Children::OnState done) {
   CHECK_ON_STRAND(strand_);
   const auto it = slots_.find(seed.pid);
-  if (it == slots_.end()) return done(MayMake(seed) ? ChildState::kNone : ChildState::kBusy);
+  if (it == slots_.end()) return done(PlaceOf(seed) ? ChildState::kNone : ChildState::kBusy);
   const Slot& slot = it->second;
   if (slot.phase == Phase::kClosed) return JudgeChild(seed, slot.last_report, std::move(done));
   const bool is_made = slot.made == std::pair(seed.ballot, seed.decree);
@@ -88,10 +88,11 @@ void ReplicaTable::JudgeChild(const ChildSeed& seed, const ReplicaInfo& found,
   done(ChildState::kBusy);
 }
 
-// A child replaces nothing: what an earlier one left goes first.
-bool ReplicaTable::MayMake(const ChildSeed& seed) const {
-  const std::string name = FormatReplicaDirectoryName(seed.pid, seed.app.app_type);
-  return !is_stopping_ && !places_->HasFormer(seed.pid, name);
+// Beside its parent, whose files it shares.
+std::optional<ReplicaPlaces::Place> ReplicaTable::PlaceOf(const ChildSeed& seed) const {
+  if (is_stopping_ || places_->IsLeaving(seed.pid)) return std::nullopt;
+  return places_->ChooseIn(seed.data_directory,
+                           FormatReplicaDirectoryName(seed.pid, seed.app.app_type));
 }
 
 void ReplicaTable::PutChildAway(PartitionId pid) {
@@ -106,17 +107,15 @@ void ReplicaTable::PutChildAway(PartitionId pid) {
 
 void ReplicaTable::MakeChild(ChildSeed seed) {
   CHECK_ON_STRAND(strand_);
-  if (slots_.contains(seed.pid) || !MayMake(seed)) return;
+  std::optional<ReplicaPlaces::Place> place = PlaceOf(seed);
+  if (slots_.contains(seed.pid) || !place) return;
   const PartitionId pid = seed.pid;
-  const std::string name = FormatReplicaDirectoryName(pid, seed.app.app_type);
   failed_.erase(pid);
-  Slot& slot = slots_[pid];
-  slot.found = {
-      .pid = pid,
-      .path = JoinPath(host_->disks->layout.data_directories[seed.data_directory].path, name),
-      .data_directory = seed.data_directory,
-      .app = seed.app,
-      .replaces = {}};
+  slots_[pid].found = {.pid = pid,
+                       .path = std::move(place->path),
+                       .data_directory = place->data_directory,
+                       .app = seed.app,
+                       .replaces = std::move(place->replaces)};
   Open(pid, Origin::kJustCreated, std::make_shared<const ChildSeed>(std::move(seed)));
 }
 

@@ -148,7 +148,8 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
   // The directory of a new one, in its disk's pool.
   static absl::Status Create(const OpeningHost& host, const FoundReplica& found,
                              const ChildSeed* seed);
-  bool MayMake(const ChildSeed& seed) const;
+  // Where the child is to be made; nullopt: not now.
+  std::optional<ReplicaPlaces::Place> PlaceOf(const ChildSeed& seed) const;
   void NoteMade(const ChildSeed& seed);
   void JudgeChild(const ChildSeed& seed, const ReplicaInfo& found, Children::OnState done);
   void OpenInTwoSteps(PartitionId pid, StrandPtr strand, FoundReplica found);

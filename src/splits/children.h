@@ -42,7 +42,7 @@ enum class ChildState {
   kNone,
   // Of this attempt, and durable.
   kMade,
-  // It is being opened, closed or put away: ask again.
+  // It is being opened, closed or put away, or its disk takes none now: ask again.
   kBusy,
   // Of a later attempt, or it has a life of its own.
   kOther,

@@ -76,7 +76,7 @@ void SplitMember::Tell(const SplitMemberRequest& request, ChildState state, OnAn
     case ChildState::kOther:
       return answer({.err = ErrorCode::kInvalidState, .text = "it has a later child"});
     case ChildState::kBusy:
-      return answer({.err = ErrorCode::kBusy, .text = "an earlier child is being put away"});
+      return answer({.err = ErrorCode::kBusy, .text = "its server can't take the child yet"});
     case ChildState::kNone:
       break;
   }

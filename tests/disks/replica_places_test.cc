@@ -154,6 +154,22 @@ TEST_F(ReplicaPlacesTest, WhatCantBeReadOrReachedIsReplaced) {
   ExpectPlace(kSecond, {kThird});
 }
 
+// A split's child lies beside its parent; but another copy of it may turn up elsewhere.
+TEST_F(ReplicaPlacesTest, InOneDirectoryItRecordsWhatItReplacesToo) {
+  Use({true, true, false});
+  OnStrand([&] {
+    places_->Ignore(kFirst);
+    const std::optional<ReplicaPlaces::Place> place = places_->ChooseIn(1, kName);
+    ASSERT_TRUE(place.has_value());
+    EXPECT_EQ(place->path, kSecond);
+    EXPECT_EQ(place->data_directory, 1);
+    EXPECT_EQ(place->replaces, (std::vector<std::string>{kFirst, kThird}));
+    EXPECT_FALSE(places_->ChooseIn(2, kName).has_value()) << "it can't be used";
+    places_->Vacate(kPid, kSecond, SetAside::kUnborn, [] {});
+    EXPECT_FALSE(places_->ChooseIn(1, kName).has_value()) << "the former one is still to go";
+  });
+}
+
 TEST_F(ReplicaPlacesTest, ADirectoryWhereManyFailedGetsNoNewOneForAWhile) {
   loads_ = {{}, {.replicas = 1}, {.replicas = 1}};
   OnStrand([this] {
