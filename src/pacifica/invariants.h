@@ -31,8 +31,9 @@
 // invariants/R16  a primary proposes nothing and answers no read in a term before each member that
 //     stays has said what it holds (checked where a term opens, Primary, and after each step,
 //     RollCall)
-// invariants/R17  while a child is made and asked for, its parent has proposed nothing behind what the
-//     child holds, under that ballot (checked at each turn and after each step, Reconfiguration)
+// invariants/R17  while a child is made and asked for, its parent has proposed nothing behind what
+//     the child holds, under that ballot (checked at each turn and after each step,
+//     Reconfiguration)
 //
 // tests/sim/invariants.md says of each invariant of the protocol where it is held.
 // SPDX-License-Identifier: Apache-2.0

@@ -274,8 +274,7 @@ Instant Reconfiguration::NextWakeup() const {
 }
 
 void Reconfiguration::ProceedHandOver() {
-  if (split_hold_ && (s_.role != PartitionStatus::kPrimary || split_hold_->ballot != s_.ballot))
-    split_hold_.reset();
+  EndVoidSplitHold();
   if (!hand_over_) return;
   const bool is_over =
       s_.role != PartitionStatus::kPrimary || hand_over_->proposal.config.ballot != s_.ballot;

@@ -124,7 +124,7 @@ class Reconfiguration {
   // The table's description. An older one than the known is ignored.
   void OnTableChanged(const AppInfo& app);
   // By how many partitions this one owns keys, as a configuration that is or was in force says. The
-  // count never falls.
+  // count only doubles: another is ignored.
   void TakeOverCount(int32_t partition_count);
   // A config sync did not name this replica. A member believes the second one under the same
   // ballot.
@@ -150,7 +150,8 @@ class Reconfiguration {
   bool IsHandingOver() const { return hand_over_.has_value(); }
   // An own update is pending, or is about to be asked for.
   bool IsUnderWay() const { return IsPending() || IsHandingOver() || IsHeldForSplit(); }
-  // Steps down if the writes are committed or the time for that is over. After every event.
+  // Steps down if the writes are committed or the time for that is over, and ends a hand-over or a
+  // split's hold that a larger ballot made void. After every event.
   void ProceedHandOver();
   // Repeats what is due.
   void OnTick();
@@ -188,6 +189,7 @@ class Reconfiguration {
   bool IsOlderThanDrop(const AppInfo& app) const;
   PartitionConfiguration SelfAmongSecondaries() const;
   bool IsSane(const PartitionConfiguration& configuration) const;
+  void EndVoidSplitHold();
   // The newest description of the table counts; one that lacks a version always does.
   void TakeOver(const AppInfo& app);
   void TakeOver(const AppInfo& app, const PartitionConfiguration& configuration);

@@ -1,6 +1,6 @@
 // The parts of Reconfiguration that are about the table and its splits (pacifica/PROTOCOL.md 8.8).
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "base/log.h"
@@ -9,6 +9,16 @@
 #include "pacifica/reconfiguration.h"
 
 namespace arion {
+namespace {
+
+// Splits only double. Anything else that is told is damage, and would take all keys from this
+// partition.
+bool IsLaterCount(int32_t told, int32_t known) {
+  if (told <= known || known <= 0) return told > known;
+  return told % known == 0 && std::has_single_bit(static_cast<uint32_t>(told / known));
+}
+
+}  // namespace
 
 void Reconfiguration::TakeOver(const AppInfo& app, const PartitionConfiguration& configuration) {
   TakeOver(app);
@@ -20,7 +30,8 @@ void Reconfiguration::TakeOver(const AppInfo& described) {
   if (described.app_id != s_.options.pid.app_id || described.app_name.empty()) return;
   AppInfo app = described;
   // What was written before this partition was split says the former count.
-  app.partition_count = std::max(app.partition_count, s_.app.partition_count);
+  if (!IsLaterCount(app.partition_count, s_.app.partition_count))
+    app.partition_count = s_.app.partition_count;
   if (app == s_.app && s_.app_serial != kAppRemembered) return;
   if (app.version && *app.version < s_.app.version.value_or(0)) return;
   s_.app = std::move(app);
@@ -28,7 +39,7 @@ void Reconfiguration::TakeOver(const AppInfo& described) {
 }
 
 void Reconfiguration::TakeOverCount(int32_t partition_count) {
-  if (partition_count <= s_.app.partition_count) return;
+  if (!IsLaterCount(partition_count, s_.app.partition_count)) return;
   s_.app.partition_count = partition_count;
   ++s_.app_serial;
 }
@@ -66,6 +77,11 @@ bool Reconfiguration::OnSplitTurn(SplitTurn::What what) {
       break;
   }
   return false;
+}
+
+void Reconfiguration::EndVoidSplitHold() {
+  if (split_hold_ && (s_.role != PartitionStatus::kPrimary || split_hold_->ballot != s_.ballot))
+    split_hold_.reset();
 }
 
 // Whether a child was asked for, and the meta server has this replica lead as it did.

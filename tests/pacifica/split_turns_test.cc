@@ -1,5 +1,5 @@
-// A primary's split, as its core lives it: writes wait, the child is asked for under the next ballot,
-// and the partition's count changes with that ballot and never falls.
+// A primary's split, as its core lives it: writes wait, the child is asked for under the next
+// ballot, and the partition's count changes with that ballot and never falls.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
@@ -136,6 +136,22 @@ TEST_F(SplitTurnsTest, TheCountNeverFalls) {
   Step(TableChanged{App(4, 6)});  // of before this partition was split
   EXPECT_EQ(core_->app().partition_count, 8);
   EXPECT_EQ(core_->app().version, 6);
+}
+
+// By a wrong one this partition would own none of its keys.
+TEST_F(SplitTurnsTest, ACountThatNoSplitGivesIsIgnored) {
+  Open();
+  for (const int32_t count : {-1, 0, 5, 6, 12, 0x7fffffff}) {
+    Step(TableChanged{App(count, 5)});
+    EXPECT_EQ(core_->app().partition_count, 4) << count;
+    GroupCheckReceived check{1, {}};
+    check.request.app = App(count, 5);
+    check.request.config = From(kA, 9, kSecondary);
+    Step(check);
+    EXPECT_EQ(core_->app().partition_count, 4) << count;
+  }
+  Step(TableChanged{App(16, 6)});  // of a table that was split twice
+  EXPECT_EQ(core_->app().partition_count, 16);
 }
 
 // It is the table's, and that of none of its partitions yet.
