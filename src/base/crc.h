@@ -21,5 +21,8 @@ uint64_t Crc64(std::string_view bytes);
 // The hash that chooses a raw key's partition (engine/FORMAT.md 5.1): of its hash key, or of
 // its sort key if the hash key is empty. A raw key shorter than it says is hashed whole.
 uint64_t PartitionHash(std::string_view raw_key);
+inline uint64_t PartitionHash(std::string_view hash_key, std::string_view sort_key) {
+  return Crc64(hash_key.empty() ? sort_key : hash_key);
+}
 
 }  // namespace arion

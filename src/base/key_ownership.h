@@ -25,6 +25,9 @@ struct KeyOwnership {
   bool OwnsKey(std::string_view raw_key) const {
     return !IsChecked() || Owns(PartitionHash(raw_key));
   }
+  bool OwnsKey(std::string_view hash_key, std::string_view sort_key) const {
+    return !IsChecked() || Owns(PartitionHash(hash_key, sort_key));
+  }
   // Whether it is known well enough to drop what it does not own: a partition that is not among
   // `count` owns nothing, and loses nothing.
   bool MayDrop() const { return 0 <= index && index < count; }

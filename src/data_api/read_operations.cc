@@ -66,9 +66,9 @@ int64_t Limit(int32_t of_request, int64_t of_server) {
 // such record would be wrong.
 absl::Status CheckOwned(const ReadTerms& terms, std::string_view hash_key,
                         std::string_view sort_key = {}) {
-  if (!terms.owned.IsChecked() || terms.owned.OwnsKey(JoinRawKey(hash_key, sort_key)))
-    return absl::OkStatus();
-  return absl::OutOfRangeError("a key of another partition");
+  return terms.owned.OwnsKey(hash_key, sort_key)
+             ? absl::OkStatus()
+             : absl::OutOfRangeError("a key of another partition");
 }
 // Records without a hash key are spread by their sort keys: each is looked at.
 absl::Status CheckOwnedHashKey(const ReadTerms& terms, std::string_view hash_key) {

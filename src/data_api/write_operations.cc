@@ -52,14 +52,12 @@ std::string_view HashKeyOf(const T& request) {
     return SplitRawKey(request)->hash_key;
 }
 
-template <class T>
 // Of the same three shapes.
+template <class T>
 bool AreOwned(const KeyOwnership& owned, const T& request) {
   if constexpr (requires { request.hash_key; }) {
     const std::string_view hash_key = request.hash_key;
-    const auto owns = [&](std::string_view sort_key) {
-      return owned.OwnsKey(JoinRawKey(hash_key, sort_key));
-    };
+    const auto owns = [&](std::string_view sort_key) { return owned.OwnsKey(hash_key, sort_key); };
     // Records without a hash key are spread by their sort keys.
     if (!hash_key.empty()) return owns({});
     const auto all = [](const auto& entries, const auto& is) {

@@ -140,12 +140,13 @@ void ReplicaCompaction::Step(std::string from) {
       [this, next, from, written](const absl::Status& status) {
         now_.cancelled = nullptr;
         if (is_closed_) return;
-        // An empty key: the last range is compacted.
-        if (status.ok() && next->empty()) return NoteCompacted();
-        if (status.ok() && now_.split_count == 0) return Step(std::move(*next));
-        if (status.ok())
+        if (status.ok()) {
+          // The last range is compacted.
+          if (next->empty()) return NoteCompacted();
+          if (now_.split_count == 0) return Step(std::move(*next));
           return work_.After(hooks_.pace(std::max(WrittenBy(engine_.get()), written) - written),
                              [this, next] { Step(std::move(*next)); });
+        }
         if (IsRefusal(status)) work_.OnNoSpace("a compaction", status);
         // Cancelled is not given up: the step begins again where it began.
         if (IsRefusal(status) || absl::IsCancelled(status))

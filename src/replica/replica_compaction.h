@@ -3,8 +3,9 @@
 //
 // Shapes    kIdle -> kQueuing -> kRunning -> kIdle; reports say kFinished instead of kIdle where
 //           the last one that was asked for has run. What the table's environments wish is looked
-//           at when they change, and each 10 s while they wish anything. After a split all files are
-//           rewritten once, with rests between the steps; tools do not see that as one on request.
+//           at when they change, and each 10 s while they wish anything. After a split all files
+//           are rewritten once, with rests between the steps; tools do not see that as one on
+//           request.
 // Errors    What lacks space, or gave way to an exchange of the engine, is tried again. Any other
 //           error ends it; the next checkpoint tells, and fences.
 // Threads   Strand-bound; the steps run in the disk's pool.

@@ -82,8 +82,7 @@ void ReplicaVerifying::BeginCounting(const CountContentRequest& request) {
       .expires_after = static_cast<uint32_t>(
           request.now + std::clamp(request.margin, ContentCount::kMarginSecondsMin,
                                    ContentCount::kMarginSecondsMax)),
-      .partition_index = pid_.index,
-      .partition_count = app.partition_count};
+      .owned = {.index = pid_.index, .count = app.partition_count}};
   counting_ = std::make_shared<ContentCount>(
       request, terms, static_cast<int64_t>(engine_->size_bytes()),
       ContentCount::Hooks{

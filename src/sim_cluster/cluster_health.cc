@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/crc.h"
+#include "base/key_ownership.h"
 #include "base/raw_key.h"
 #include "base/value_schema.h"
 #include "env/clock.h"
@@ -20,15 +20,14 @@
 namespace arion::sim {
 namespace {
 
-// Whether two engines of partition `index` of `count` hold the same records. An expired one goes
+// Whether two engines hold the same records of those that are the partition's. An expired one goes
 // with a compaction, by and by, and so does one that a split gave to another partition.
-bool HoldTheSame(const Engine& a, const Engine& b, uint32_t now, int32_t index, int32_t count) {
+bool HoldTheSame(const Engine& a, const Engine& b, uint32_t now, const KeyOwnership& owned) {
   const auto view_a = a.View(), view_b = b.View();
   const auto walk_a = view_a->Walk({}, Direction::kForward);
   const auto walk_b = view_b->Walk({}, Direction::kForward);
-  const auto is_another = [index, count](std::string_view key) {
-    return SplitRawKey(key).has_value() &&
-           PartitionHash(key) % static_cast<uint64_t>(count) != static_cast<uint64_t>(index);
+  const auto is_another = [&owned](std::string_view key) {
+    return SplitRawKey(key).has_value() && !owned.OwnsKey(key);
   };
   const auto skip_expired = [now, is_another](RecordIterator& walk) {
     while (walk.Valid() && (IsExpired(walk.expire_ts(), now) || is_another(walk.key())))
@@ -79,8 +78,8 @@ bool ClusterHealth::MembersAreEqual() const {
   uint32_t now = 0;  // by the clock that is most ahead
   for (const auto& server : lives_.servers()) now = std::max(now, ExpiryNow(*server->node));
   return std::all_of(pairs.begin(), pairs.end(), [this, now](const Pair& pair) {
-    return HoldTheSame(*pair.first, *pair.second, now, pair.pid.index,
-                       groups_.CountOf(pair.pid.app_id));
+    return HoldTheSame(*pair.first, *pair.second, now,
+                       {.index = pair.pid.index, .count = groups_.CountOf(pair.pid.app_id)});
   });
 }
 

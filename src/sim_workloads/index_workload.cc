@@ -50,7 +50,7 @@ ClusterClientOptions OptionsOf(Endpoint meta) {
 }
 
 int32_t PartitionOf(std::string_view hash_key, const WorkloadTable& table) {
-  return static_cast<int32_t>(PartitionHash(JoinRawKey(hash_key, "")) %
+  return static_cast<int32_t>(PartitionHash(hash_key, "") %
                               static_cast<uint64_t>(table.partitions_max));
 }
 

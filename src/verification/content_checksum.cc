@@ -51,11 +51,7 @@ absl::StatusOr<uint64_t> ContentChecksum::Continue(const EngineView& view, uint6
 
 void ContentChecksum::Add(const RecordIterator& record) {
   const std::string_view key = record.key();
-  // An older version's split leaves records of both halves in each of them.
-  const bool is_ours = terms_.partition_count <= 1 ||
-                       PartitionHash(key) % static_cast<uint64_t>(terms_.partition_count) ==
-                           static_cast<uint64_t>(terms_.partition_index);
-  if (!is_ours || IsExpired(record.expire_ts(), terms_.expires_after)) {
+  if (!terms_.owned.OwnsKey(key) || IsExpired(record.expire_ts(), terms_.expires_after)) {
     ++left_out_;
     return;
   }

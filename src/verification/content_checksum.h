@@ -25,6 +25,8 @@
 #include <string>
 #include <vector>
 
+#include "base/key_ownership.h"
+
 namespace arion {
 
 class EngineView;
@@ -42,8 +44,8 @@ class ContentChecksum {
   struct Terms {
     // Records that expire by then are left out; seconds since 2016.
     uint32_t expires_after = 0;
-    int32_t partition_index = 0;
-    int32_t partition_count = 1;
+    // Other keys are left out.
+    KeyOwnership owned;
   };
   // The records from `first` to the next range's first key, exclusive.
   struct Range {

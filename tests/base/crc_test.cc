@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/raw_key.h"
+
 namespace arion {
 namespace {
 
@@ -66,6 +68,12 @@ TEST(PartitionHash, IsOfTheHashKeyOrElseTheSortKey) {
   EXPECT_EQ(PartitionHash("\0\2h1s1"sv), 0xaae1fd17e635e4dau);
   EXPECT_EQ(PartitionHash("\0\5hash1sort1"sv), 0x12cf9f9b116860c2u);
   EXPECT_EQ(PartitionHash("\0\2\xff\xff\xff"sv), 0xffff000000000000u);
+}
+
+TEST(PartitionHash, IsTheSameOfAKeysParts) {
+  for (const char* hash_key : {"", "h1", "hash1"})
+    for (const char* sort_key : {"", "s1", "sort1"})
+      EXPECT_EQ(PartitionHash(hash_key, sort_key), PartitionHash(JoinRawKey(hash_key, sort_key)));
 }
 
 TEST(PartitionHash, TakesKeysThatAreShorterThanTheySay) {

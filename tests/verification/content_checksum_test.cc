@@ -105,8 +105,7 @@ TEST(ContentChecksumTest, WhatExpiresSoonIsLeftOutWhetherItIsThereOrNot) {
 TEST(ContentChecksumTest, KeysOfAnotherPartitionAreLeftOut) {
   int64_t ours = 0;
   for (int i = 0; i < 100; ++i) ours += PartitionHash(Key(i)) % 4 == 2 ? 1 : 0;
-  const ContentChecksum checksum =
-      Count(Records(100), {.partition_index = 2, .partition_count = 4});
+  const ContentChecksum checksum = Count(Records(100), {.owned = {.index = 2, .count = 4}});
   EXPECT_EQ(checksum.records(), ours);
   EXPECT_EQ(checksum.left_out(), 100 - ours);
 }

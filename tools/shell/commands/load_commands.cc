@@ -203,7 +203,7 @@ absl::StatusOr<Outcome> Disks(Session& session, const Words& arguments) {
 
 absl::StatusOr<Outcome> Hash(Session& session, const Words& arguments) {
   if (arguments.size() != 2) return UsageError("a hash key and a sort key (\"\" when it is empty)");
-  const uint64_t hash = PartitionHash(JoinRawKey(arguments[0], arguments[1]));
+  const uint64_t hash = PartitionHash(arguments[0], arguments[1]);
   Outcome outcome;
   outcome.answer.Add("key_hash", std::to_string(hash));
   if (session.table_name().empty()) return outcome;
