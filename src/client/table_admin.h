@@ -3,8 +3,8 @@
 // Errors    DeadlineExceeded: no meta server answered in time, or a repetition was refused and the
 //           first attempt may have been carried out; a change may or may not have been made.
 //           AlreadyExists, NotFound, InvalidArgument, PermissionDenied, FailedPrecondition (its
-//           state does not allow it), Unavailable (busy creating or dropping: ask again) with the protocol's error name in the text, and the meta
-//           server's hint.
+//           state does not allow it), Unavailable (busy creating or dropping: ask again) with the
+//           protocol's error name in the text, and the meta server's hint.
 // Threads   Strand-bound: call on the strand given; callbacks come back on it, each once, unless
 //           this is destroyed first.
 // SPDX-License-Identifier: Apache-2.0

@@ -81,41 +81,35 @@ void TableScan::Learn(Answered<std::vector<KeyValue>> done) {
                       [self = shared_from_this(), done = std::move(done)](
                           const absl::StatusOr<ClusterClient::Shares>& shares) mutable {
                         if (!shares.ok()) return done(shares.status());
-                        self->is_begun_ = true;
-                        self->present_count_ = static_cast<int32_t>(shares->size());
-                        for (const TableRouter::Share share : *shares)
-                          if (share.index % self->part_.parts == self->part_.part)
-                            self->pieces_.push_back({share, std::string(kFirstRawKey, 2)});
-                        if (self->ChoosePartition()) return self->Begin(std::move(done));
-                        self->scan_id_ = kScanEnded;
-                        done(std::vector<KeyValue>());
-                      });
-}
-
-void TableScan::OnSplit(Answered<std::vector<KeyValue>> done) {
-  auto client = client_.lock();
-  if (client == nullptr) return;
-  client->LearnShares(table_, options_,
-                      [self = shared_from_this(), done = std::move(done)](
-                          const absl::StatusOr<ClusterClient::Shares>& shares) mutable {
-                        if (!shares.ok()) return done(shares.status());
                         if (self->is_closed_) return;
                         self->present_count_ = static_cast<int32_t>(shares->size());
-                        self->piece_.start_key = self->request_.start_key.bytes;
-                        self->piece_.start_inclusive = self->request_.start_inclusive;
-                        self->pieces_.push_back(std::move(self->piece_));
-                        // Counts only double, so each share lies in one piece.
-                        std::vector<Piece> pieces;
-                        for (const Piece& piece : self->pieces_)
-                          for (const TableRouter::Share share : *shares)
-                            if (share.count >= piece.share.count &&
-                                share.index % piece.share.count == piece.share.index)
-                              pieces.push_back({share, piece.start_key, piece.start_inclusive});
-                        self->pieces_ = std::move(pieces);
-                        self->counted_in_partition_ = 0;
+                        if (std::exchange(self->is_begun_, true))
+                          self->DivideAgain(*shares);
+                        else
+                          self->Divide(*shares);
                         self->scan_id_ = kScanEnded;
                         self->Next(std::move(done));
                       });
+}
+
+void TableScan::Divide(const std::vector<TableRouter::Share>& shares) {
+  for (const TableRouter::Share share : shares)
+    if (share.index % part_.parts == part_.part)
+      pieces_.push_back({share, std::string(kFirstRawKey, 2)});
+}
+
+void TableScan::DivideAgain(const std::vector<TableRouter::Share>& shares) {
+  piece_.start_key = request_.start_key.bytes;
+  piece_.start_inclusive = request_.start_inclusive;
+  pieces_.push_back(std::move(piece_));
+  // Counts only double, so each share lies in one piece.
+  std::vector<Piece> pieces;
+  for (const Piece& piece : pieces_)
+    for (const TableRouter::Share share : shares)
+      if (share.count >= piece.share.count && share.index % piece.share.count == piece.share.index)
+        pieces.push_back({share, piece.start_key, piece.start_inclusive});
+  pieces_ = std::move(pieces);
+  counted_in_partition_ = 0;
 }
 
 void TableScan::Begin(Answered<std::vector<KeyValue>> done) {
@@ -136,7 +130,7 @@ void TableScan::Ask(Question question, Answered<std::vector<KeyValue>> done) {
 
 void TableScan::OnBatch(Answered<std::vector<KeyValue>> done,
                         const absl::StatusOr<std::string>& body) {
-  if (is_of_table_ && absl::IsAborted(body.status())) return OnSplit(std::move(done));
+  if (is_of_table_ && absl::IsAborted(body.status())) return Learn(std::move(done));
   auto answer = ScanAnswer(body);
   if (!answer.ok()) return done(answer.status());
   if (answer->error != 0) return OnForgotten(std::move(done));

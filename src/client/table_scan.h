@@ -61,10 +61,12 @@ class TableScan : public std::enable_shared_from_this<TableScan> {
             GetScannerRequest request, AskOptions options);
   // Moves on to the next partition. False: none is left.
   bool ChoosePartition();
+  // Asks which partitions the table has, at the beginning and whenever they are others than those
+  // that this scan knows.
   void Learn(Answered<std::vector<KeyValue>> done);
-  // The partitions are others than those that this scan knows: those that make up the one under way
-  // go on where it was.
-  void OnSplit(Answered<std::vector<KeyValue>> done);
+  void Divide(const std::vector<TableRouter::Share>& shares);
+  // Those that make up the one under way go on where it was.
+  void DivideAgain(const std::vector<TableRouter::Share>& shares);
   void Ask(Question question, Answered<std::vector<KeyValue>> done);
   // Opens the scan at request_.start_key.
   void Begin(Answered<std::vector<KeyValue>> done);
