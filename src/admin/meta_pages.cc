@@ -264,19 +264,6 @@ HttpResponse AnswerEnvironments(MetaServer& server, const HttpRequest& request) 
   return NoTable(name);
 }
 
-std::string_view SplitStateName(int32_t status) {
-  switch (static_cast<SplitStatus>(status)) {
-    case SplitStatus::kPausing:
-      return "pausing";
-    case SplitStatus::kPaused:
-      return "paused";
-    case SplitStatus::kCanceling:
-      return "canceling";
-    default:
-      return "splitting";
-  }
-}
-
 // Of partitions that are not split yet.
 HttpResponse AnswerSplit(MetaServer& server, const HttpRequest& request) {
   const std::string name = ArgumentOf(request, "name");
@@ -305,7 +292,7 @@ HttpResponse AnswerSplit(MetaServer& server, const HttpRequest& request) {
     const std::string index = std::to_string(parent);
     Row row{{"pidx", index},
             {"child_pidx", std::to_string(parent + parents)},
-            {"split_status", std::string(SplitStateName(status))}};
+            {"split_status", std::string(SplitStatusName(static_cast<SplitStatus>(status)))}};
     if (split->progress)
       if (const auto progress = split->progress->find(parent); progress != split->progress->end())
         row.emplace_back("progress", progress->second);

@@ -79,8 +79,8 @@ struct AppInfo {
   std::string app_type;
   std::string app_name;
   int32_t app_id = 0;
-  // Doubled by a split. What a replica is told is the count by which its partition owns keys: of one
-  // that is not split yet the former count.
+  // Doubled by a split. What a replica is told is the count by which its partition owns keys: of
+  // one that is not split yet the former count.
   int32_t partition_count = 0;
   // Environments (messages/table_environments.h).
   std::map<std::string, std::string> envs;

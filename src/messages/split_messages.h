@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error_code.h"
@@ -37,6 +38,23 @@ enum class SplitStatus : int32_t {
   kPaused = 3,
   kCanceling = 4,
 };
+
+// "splitting"; "unknown" for any other value.
+constexpr std::string_view SplitStatusName(SplitStatus status) {
+  switch (status) {
+    case SplitStatus::kNotSplit:
+      return "not split";
+    case SplitStatus::kSplitting:
+      return "splitting";
+    case SplitStatus::kPausing:
+      return "pausing";
+    case SplitStatus::kPaused:
+      return "paused";
+    case SplitStatus::kCanceling:
+      return "canceling";
+  }
+  return "unknown";
+}
 
 // RPC_CM_START_PARTITION_SPLIT: doubles the partition count.
 struct StartSplitRequest {

@@ -112,6 +112,18 @@ class MetaFixture : public testing::Test {
     world_.RunUntil([&] { return reply->has_value(); }, limit);
     return *reply;
   }
+  // Asks and goes on: what is stored meanwhile is still under way.
+  template <class Response, class Request>
+  std::shared_ptr<ErrorCode> Begin(const char* name, const Request& body) {
+    InboundRequest request;
+    request.header.name = name;
+    request.body = EncodeWrapped(body);
+    auto error = std::make_shared<ErrorCode>(ErrorCode::kUnknown);
+    request.responder = Responder(
+        [error](ErrorCode, std::string answer) { *error = DecodeWrapped<Response>(answer)->err; });
+    transport_.handler(std::move(request));
+    return error;
+  }
   template <class Response, class Request>
   std::optional<Response> Ask(const char* name, const Request& request,
                               Framing framing = Framing::kRdsn) {

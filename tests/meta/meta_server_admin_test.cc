@@ -26,18 +26,6 @@ class MetaServerAdminTest : public MetaFixture {
                                               .keys = std::vector<std::string>{key},
                                               .values = std::vector<std::string>{value}});
   }
-  // Asks and goes on: what is stored meanwhile is still under way.
-  template <typename Response, typename Request>
-  std::shared_ptr<ErrorCode> Begin(const char* name, const Request& body) {
-    InboundRequest request;
-    request.header.name = name;
-    request.body = EncodeWrapped(body);
-    auto error = std::make_shared<ErrorCode>(ErrorCode::kUnknown);
-    request.responder = Responder(
-        [error](ErrorCode, std::string answer) { *error = DecodeWrapped<Response>(answer)->err; });
-    transport_.handler(std::move(request));
-    return error;
-  }
   std::shared_ptr<ErrorCode> BeginSetEnv(const char* value) {
     return Begin<UpdateAppEnvResponse>(kRpcUpdateAppEnv,
                                        UpdateAppEnvRequest{.app_name = "t",

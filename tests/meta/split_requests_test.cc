@@ -42,18 +42,6 @@ class SplitRequestsTest : public MetaFixture {
     ++request.config.ballot;
     return request;
   }
-  // Asks and goes on: what is stored meanwhile is still under way.
-  template <typename Response, typename Request>
-  std::shared_ptr<ErrorCode> Begin(const char* name, const Request& body) {
-    InboundRequest request;
-    request.header.name = name;
-    request.body = EncodeWrapped(body);
-    auto error = std::make_shared<ErrorCode>(ErrorCode::kUnknown);
-    request.responder = Responder(
-        [error](ErrorCode, std::string answer) { *error = DecodeWrapped<Response>(answer)->err; });
-    transport_.handler(std::move(request));
-    return error;
-  }
   std::shared_ptr<ErrorCode> BeginControl(SplitControl type, int32_t parent = -1,
                                           std::optional<int32_t> count = std::nullopt) {
     return Begin<ControlSplitResponse>(

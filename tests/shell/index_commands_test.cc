@@ -24,26 +24,13 @@ class IndexCommandsTest : public testing::Test {
   IndexCommandsTest()
       : meta_({{kRpcListApps,
                 [this](const std::string&) {
-                  return EncodeWrapped(ListAppsResponse{.infos = {{.status = AppStatus::kAvailable,
-                                                                   .app_name = "t",
-                                                                   .app_id = 2,
-                                                                   .partition_count = kPartitions,
-                                                                   .envs = envs_,
-                                                                   .max_replica_count = 1}}});
+                  ListAppsResponse answer = OneTable(kPartitions);
+                  answer.infos[0].envs = envs_;
+                  return EncodeWrapped(answer);
                 }},
                {kRpcQueryConfig,
                 [this](const std::string& body) {
-                  if (DecodeWrapped<QueryConfigRequest>(body)->app_name != "t")
-                    return EncodeWrapped(QueryConfigResponse{.err = ErrorCode::kObjectNotFound});
-                  QueryConfigResponse answer{
-                      .app_id = 2, .partition_count = kPartitions, .is_stateful = true};
-                  for (int32_t i = 0; i < kPartitions; ++i) {
-                    PartitionConfiguration& partition = answer.partitions.emplace_back();
-                    partition.pid = {2, i};
-                    partition.ballot = Ballot(1);
-                    partition.primary = meta_.address();
-                  }
-                  return EncodeWrapped(answer);
+                  return EncodeWrapped(PartitionsOfOneTable(body, kPartitions, meta_.address()));
                 }},
                {kRpcClusterInfo,
                 [](const std::string&) { return EncodeWrapped(ClusterInfoResponse()); }},

@@ -42,6 +42,25 @@ class ScriptedMeta {
                            AsioTransportOptions{.listen = Endpoint{.ip = 0x7f000001, .port = 0}}};
 };
 
+// The table "t", of one replica each.
+inline ListAppsResponse OneTable(int32_t partition_count) {
+  return {.infos = {{.status = AppStatus::kAvailable,
+                     .app_name = "t",
+                     .app_id = 2,
+                     .partition_count = partition_count,
+                     .max_replica_count = 1}}};
+}
+// Of that table, if `body` asks for it: all partitions are led by `primary`.
+inline QueryConfigResponse PartitionsOfOneTable(const std::string& body, int32_t partition_count,
+                                                const Endpoint& primary) {
+  if (DecodeWrapped<QueryConfigRequest>(body)->app_name != "t")
+    return {.err = ErrorCode::kObjectNotFound};
+  QueryConfigResponse answer{.app_id = 2, .partition_count = partition_count, .is_stateful = true};
+  for (int32_t i = 0; i < partition_count; ++i)
+    answer.partitions.push_back({.pid = {2, i}, .ballot = Ballot(1), .primary = primary});
+  return answer;
+}
+
 // The exit code, and what it printed as JSON.
 inline std::pair<ExitCode, std::string> Say(const ScriptedMeta& meta, const std::string& commands) {
   Cluster cluster({meta.address()});

@@ -21,56 +21,43 @@ constexpr auto kPaused = static_cast<int32_t>(SplitStatus::kPaused);
 class SplitCommandsTest : public testing::Test {
  protected:
   SplitCommandsTest()
-      : meta_({{kRpcListApps,
-                [this](const std::string&) {
-                  return EncodeWrapped(ListAppsResponse{.infos = {{.status = AppStatus::kAvailable,
-                                                                   .app_name = "t",
-                                                                   .app_id = 2,
-                                                                   .partition_count = count_,
-                                                                   .max_replica_count = 1}}});
-                }},
-               {kRpcQueryConfig,
-                [this](const std::string& body) {
-                  if (DecodeWrapped<QueryConfigRequest>(body)->app_name != "t")
-                    return EncodeWrapped(QueryConfigResponse{.err = ErrorCode::kObjectNotFound});
-                  QueryConfigResponse answer{
-                      .app_id = 2, .partition_count = count_, .is_stateful = true};
-                  for (int32_t i = 0; i < count_; ++i) {
-                    PartitionConfiguration& partition = answer.partitions.emplace_back();
-                    partition.pid = {2, i};
-                    const bool is_awaited = split_.status.contains(i - count_ / 2);
-                    partition.ballot = is_awaited ? kInvalidBallot : Ballot(1);
-                    if (!is_awaited) partition.primary = meta_.address();
-                  }
-                  return EncodeWrapped(answer);
-                }},
-               {kRpcClusterInfo,
-                [](const std::string&) { return EncodeWrapped(ClusterInfoResponse()); }},
-               {kRpcListNodes,
-                [this](const std::string&) {
-                  ListNodesResponse answer;
-                  if (has_server_)
-                    answer.infos.push_back(
-                        {.status = NodeStatus::kAlive, .node = meta_.address(), .hp_node = {}});
-                  return EncodeWrapped(answer);
-                }},
-               {kRpcControlMeta,
-                [](const std::string&) { return EncodeWrapped(ControlMetaResponse()); }},
-               {kRpcStartSplit,
-                [this](const std::string& body) {
-                  started_.push_back(*DecodeWrapped<StartSplitRequest>(body));
-                  return EncodeWrapped(start_answer_);
-                }},
-               {kRpcQuerySplit,
-                [this](const std::string&) {
-                  const QuerySplitResponse answer = split_;
-                  if (ends_when_asked_) split_ = kNotSplit;
-                  return EncodeWrapped(answer);
-                }},
-               {kRpcControlSplit, [this](const std::string& body) {
-                  controlled_.push_back(*DecodeWrapped<ControlSplitRequest>(body));
-                  return EncodeWrapped(control_answer_);
-                }}}) {}
+      : meta_(
+            {{kRpcListApps, [this](const std::string&) { return EncodeWrapped(OneTable(count_)); }},
+             {kRpcQueryConfig,
+              [this](const std::string& body) {
+                QueryConfigResponse answer = PartitionsOfOneTable(body, count_, meta_.address());
+                for (PartitionConfiguration& partition : answer.partitions)
+                  if (split_.status.contains(partition.pid.index - count_ / 2))
+                    partition = {.pid = partition.pid, .ballot = kInvalidBallot};
+                return EncodeWrapped(answer);
+              }},
+             {kRpcClusterInfo,
+              [](const std::string&) { return EncodeWrapped(ClusterInfoResponse()); }},
+             {kRpcListNodes,
+              [this](const std::string&) {
+                ListNodesResponse answer;
+                if (has_server_)
+                  answer.infos.push_back(
+                      {.status = NodeStatus::kAlive, .node = meta_.address(), .hp_node = {}});
+                return EncodeWrapped(answer);
+              }},
+             {kRpcControlMeta,
+              [](const std::string&) { return EncodeWrapped(ControlMetaResponse()); }},
+             {kRpcStartSplit,
+              [this](const std::string& body) {
+                started_.push_back(*DecodeWrapped<StartSplitRequest>(body));
+                return EncodeWrapped(start_answer_);
+              }},
+             {kRpcQuerySplit,
+              [this](const std::string&) {
+                const QuerySplitResponse answer = split_;
+                if (ends_when_asked_) split_ = kNotSplit;
+                return EncodeWrapped(answer);
+              }},
+             {kRpcControlSplit, [this](const std::string& body) {
+                controlled_.push_back(*DecodeWrapped<ControlSplitRequest>(body));
+                return EncodeWrapped(control_answer_);
+              }}}) {}
   std::pair<ExitCode, std::string> Say(const std::string& commands) {
     return shell::Say(meta_, commands);
   }

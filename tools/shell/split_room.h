@@ -27,7 +27,8 @@ struct DiskRoom {
   int64_t table_mb = 0, available_mb = 0;
   bool lacks() const { return available_mb < table_mb; }
 };
-// The disks of one server, by what it says of them, and the sizes of its replicas among its metrics.
+// The disks of one server, by what it says of them, and the sizes of its replicas among its
+// metrics.
 std::vector<DiskRoom> RoomOn(Endpoint server, const QueryDiskInfoResponse& disks,
                              const MetricReading& sizes, int32_t app_id);
 

@@ -23,22 +23,6 @@ constexpr absl::Duration kMetaPatience = absl::Seconds(60);  // with a meta serv
 // Of the time left.
 constexpr int64_t kTimeNotKnown = -1;
 
-std::string_view SplitStateName(int32_t status) {
-  switch (static_cast<SplitStatus>(status)) {
-    case SplitStatus::kSplitting:
-      return "splitting";
-    case SplitStatus::kPausing:
-      return "pausing";
-    case SplitStatus::kPaused:
-      return "paused";
-    case SplitStatus::kCanceling:
-      return "canceling";
-    case SplitStatus::kNotSplit:
-      break;
-  }
-  return "not split";
-}
-
 // "3", or an error that says what it should be.
 absl::StatusOr<int32_t> CountIn(const std::string& text, std::string_view what) {
   int32_t number = 0;
@@ -181,7 +165,9 @@ absl::StatusOr<Outcome> QuerySplit(Session& session, const SplitArguments& given
         progress = Escape(found->second);
     list.rows.push_back(
         {int64_t{parent}, int64_t{parent} + parents,
-         std::string(status == split->status.end() ? "completed" : SplitStateName(status->second)),
+         std::string(status == split->status.end()
+                         ? "completed"
+                         : SplitStatusName(static_cast<SplitStatus>(status->second))),
          std::move(progress)});
   }
   outcome.answer.Add("table", Escape(given.table))
