@@ -5,9 +5,9 @@
 //           shows the keys that have moved, and a compaction takes them from views too.
 // Threads   Strand-bound.
 // Lifetime  A part of a replica, beside its ServedPartition, its Admission and its ClientReads.
-// Promises  owned_keys/K1  No record is dropped by a partition count that a meta server has not told
-//               in this life of the replica: a directory remembers none, and a meta server of an
-//               older version tells a count before its partitions are split.
+// Promises  owned_keys/K1  No record is dropped by a partition count that a meta server has not
+//               told in this life of the replica: a directory remembers none, and a meta server of
+//               an older version tells a count before its partitions are split.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

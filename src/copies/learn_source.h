@@ -2,10 +2,11 @@
 // checkpoint, whose files are then served while the learner is one.
 //
 // Shapes    Files are named relative to the replica's `data` directory: checkpoint.<decree>/<name>.
-//           file_sizes and file_checksums (crc32c, 8 hex digits) are always sent. Table files of one
-//           content, or of one store of indexes, never change. Each is read for its checksum once, and not more than kSummedBytesMax for one
-//           request; of a large checkpoint the next request gets further. Learners of one
-//           checkpoint share the open files and the checksums.
+//           file_sizes and file_checksums (crc32c, 8 hex digits) are always sent. Table files of
+//           one content, or of one store of indexes, never change. Each is read for its checksum
+//           once, and not more than kSummedBytesMax for one request; of a large checkpoint the next
+//           request gets further. Learners of one checkpoint share the open files and the
+//           checksums.
 // Threads   Strand-bound, except the Read functions: in the pool, one at a time.
 // Lifetime  A checkpoint is held, and served, from KeepShare until KeepOnly leaves its learner out.
 // SPDX-License-Identifier: Apache-2.0

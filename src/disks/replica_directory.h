@@ -102,8 +102,8 @@ std::optional<size_t> ChooseDataDirectory(absl::Span<const DirectoryLoad> loads)
 bool IsDamage(const absl::Status& status);
 
 // Why a directory is set aside: kFailed ends in ".err", kGarbage in ".gar", kDiscarded in
-// ".discarded" (the data of a learner, within its directory). kUnborn, a child that never served: ".gar"
-// of long ago.
+// ".discarded" (the data of a learner, within its directory). kUnborn, a child that never served:
+// ".gar" of long ago.
 enum class SetAside { kFailed, kGarbage, kDiscarded, kUnborn };
 // Renames durably; returns the new path. Its age is told by the time that the cluster agrees on.
 absl::StatusOr<std::string> SetDirectoryAside(FileSystem& files, const Clock& clock,

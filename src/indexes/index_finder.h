@@ -10,8 +10,9 @@
 //           up (IndexSet::Abandon): the answer says that it is being built.
 // Threads   One at a time, in a pool.
 // Promises  index_finder/F1  A row is true in the view of the data. A record of the partition that
-//               was in the data before the view was taken, and was not changed since, is a row. So nothing counts
-//               that was read by an index whose successor has taken its place meanwhile.
+//               was in the data before the view was taken, and was not changed since, is a row. So
+//               nothing counts that was read by an index whose successor has taken its place
+//               meanwhile.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

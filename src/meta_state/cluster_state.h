@@ -3,8 +3,8 @@
 //
 // Shapes    Stored form: keys and JSON values of meta/STATE.md 1.1 and 1.2 ("/apps/2",
 //           "/apps/2/0"), "/arion/function_level", "/arion/split/2" (table_split.h), and
-//           "/arion/committed/2": decrees by partition, commas between. Unknown keys of the store and of its JSON are left alone; missing JSON
-//           keys keep their defaults.
+//           "/arion/committed/2": decrees by partition, commas between. Unknown keys of the store
+//           and of its JSON are left alone; missing JSON keys keep their defaults.
 // Errors    Load: DataLoss names the key that can't be understood; nothing is guessed.
 // Threads   Strand-bound to its owner.
 // Promises  cluster_state/S1  ChangeOf(x), stored and loaded again, gives x.

@@ -1,8 +1,8 @@
-// Splits: what a table's partition count is while it is being doubled, who may begin, pause and take
-// back a split, and what becomes of a child when it is registered. Pure.
+// Splits: what a table's partition count is while it is being doubled, who may begin, pause and
+// take back a split, and what becomes of a child when it is registered. Pure.
 //
-// Shapes    From the start AppInfo::partition_count is the new count, 2 n, and Table::partitions has
-//           as many entries. Those of children that are not registered have ballot -1 and no
+// Shapes    From the start AppInfo::partition_count is the new count, 2 n, and Table::partitions
+//           has as many entries. Those of children that are not registered have ballot -1 and no
 //           members: nothing is done for them. Parent p has the child p + n. "/arion/split/ID"
 //           stores that a table is being split, and which parents are paused (meta/STATE.md 1.2).
 // Promises  table_split/C1  A parent's count changes with its ballot: whoever is told of a

@@ -125,6 +125,7 @@ absl::Status CreateReplicaDirectory(const OpeningHost& host, const FoundReplica&
       RETURN_IF_ERROR(host.engines.InstallCheckpoint(content->checkpoint, content->decree,
                                                      DataPathOf(temporary)));
   }
+  // After the content: storing it syncs the directory, so that the content's name outlives a crash.
   RETURN_IF_ERROR(StoreInitInfo(files, temporary, info));
   RETURN_IF_ERROR(NoteReplaced(files, temporary, replica.replaces));
   // Before the final name, so that a replica is never found whose log has no place.

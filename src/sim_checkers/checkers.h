@@ -45,9 +45,9 @@ class CommitChecker {
  public:
   // `server` applied `decree` with content of this checksum.
   void Applied(std::string_view server, PartitionId pid, Decree decree, uint64_t checksum);
-  // `server`'s engine was opened (a life began, a checkpoint was installed) and stands at `decree`. A
-  // partition that applied nothing itself may begin with what its parent had applied, as a split's
-  // child.
+  // `server`'s engine was opened (a life began, a checkpoint was installed) and stands at `decree`.
+  // A partition that applied nothing itself may begin with what its parent had applied, as a
+  // split's child.
   void Opened(std::string_view server, PartitionId pid, Decree decree);
   Decree max_applied(PartitionId pid) const;
   int64_t applications() const { return applications_; }

@@ -1,8 +1,8 @@
 // SplitWorkload: an administrator who splits tables while others use them: starts, pauses, lets go
 // on, and takes back.
 //
-// Shapes   One table at a time is looked at, and something is done about it by chance. After Stop no
-//          split begins, and what is paused goes on, so that all are over soon. Threads: the
+// Shapes   One table at a time is looked at, and something is done about it by chance. After Stop
+//          no split begins, and what is paused goes on, so that all are over soon. Threads: the
 //          world's. Lifetime: what it is given outlives it.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

@@ -31,8 +31,8 @@ struct ChildSeed {
   AppInfo app;
   // The parent's data directory.
   size_t data_directory = 0;
-  // A checkpoint of the parent's engine at `decree`, which stays while `hold` lives. Empty: at decree
-  // 0.
+  // A checkpoint of the parent's engine at `decree`, which stays while `hold` lives. Empty: at
+  // decree 0.
   std::string checkpoint;
   std::shared_ptr<void> hold;
 };

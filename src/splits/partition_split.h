@@ -1,11 +1,11 @@
 // PartitionSplit: how a primary splits its partition, one attempt after the other, until its child
 // is registered (src/splits/README.md).
 //
-// Shapes    An attempt belongs to one ballot: a change of the configuration ends it, wherever it is.
-//           Its steps: every member flushes (kPrepare, again while that takes long); the primary
-//           takes no new writes until what it has prepared is committed; every member makes the
-//           child of just that (kMakeChild); the meta server registers it, with the parent's next
-//           configuration. Requests wait from the second step on.
+// Shapes    An attempt belongs to one ballot: a change of the configuration ends it, wherever it
+//           is. Its steps: every member flushes (kPrepare, again while that takes long); the
+//           primary takes no new writes until what it has prepared is committed; every member makes
+//           the child of just that (kMakeChild); the meta server registers it, with the parent's
+//           next configuration. Requests wait from the second step on.
 // Errors    What fails is tried again, later each time, up to kPauseMax. Writes are held for
 //           kDrainMax and kMakeMax at most, unless the meta server's answer is awaited.
 // Threads   Strand-bound.

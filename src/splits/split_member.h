@@ -6,8 +6,8 @@
 //           done.
 // Threads   Strand-bound; files are made in pools.
 // Lifetime  A part of a replica, beside its core and its engine, which outlive it.
-// Promises  split_member/S1  A child holds what its parent applied up to the decree that its primary
-//               named, and nothing more.
+// Promises  split_member/S1  A child holds what its parent applied up to the decree that its
+//               primary named, and nothing more.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,4 +1,5 @@
-// A compaction that a table's environments ask for, or a split, runs, and is reported. SPDX-License-Identifier: Apache-2.0
+// A compaction that a table's environments ask for, or a split, runs, and is reported.
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include "messages/table_environments.h"
