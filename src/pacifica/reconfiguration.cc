@@ -274,7 +274,6 @@ Instant Reconfiguration::NextWakeup() const {
 }
 
 void Reconfiguration::ProceedHandOver() {
-  EndVoidSplitHold();
   if (!hand_over_) return;
   const bool is_over =
       s_.role != PartitionStatus::kPrimary || hand_over_->proposal.config.ballot != s_.ballot;

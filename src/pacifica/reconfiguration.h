@@ -139,6 +139,9 @@ class Reconfiguration {
   bool OnSplitTurn(SplitTurn::What what);
   // The primary takes no new writes, because its partition is being split.
   bool IsHeldForSplit() const { return split_hold_.has_value() && !IsPending(); }
+  // Another ballot, or another role, ends the hold. After every event, last of all that may change
+  // either.
+  void EndVoidSplitHold();
   // Nothing is proposed: the child begins behind what is committed.
   bool IsSealed() const { return split_hold_ && split_hold_->is_sealed; }
 
@@ -150,8 +153,7 @@ class Reconfiguration {
   bool IsHandingOver() const { return hand_over_.has_value(); }
   // An own update is pending, or is about to be asked for.
   bool IsUnderWay() const { return IsPending() || IsHandingOver() || IsHeldForSplit(); }
-  // Steps down if the writes are committed or the time for that is over, and ends a hand-over or a
-  // split's hold that a larger ballot made void. After every event.
+  // Steps down if the writes are committed or the time for that is over. After every event.
   void ProceedHandOver();
   // Repeats what is due.
   void OnTick();
@@ -189,7 +191,6 @@ class Reconfiguration {
   bool IsOlderThanDrop(const AppInfo& app) const;
   PartitionConfiguration SelfAmongSecondaries() const;
   bool IsSane(const PartitionConfiguration& configuration) const;
-  void EndVoidSplitHold();
   // The newest description of the table counts; one that lacks a version always does.
   void TakeOver(const AppInfo& app);
   void TakeOver(const AppInfo& app, const PartitionConfiguration& configuration);

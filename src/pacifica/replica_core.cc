@@ -138,6 +138,7 @@ Effects ReplicaCore::Step(const Event& event, Instant now) {
 void ReplicaCore::Parts::Settle() {
   if (s.role == kPotentialSecondary) learner.Proceed();
   reconfiguration.ProceedHandOver();
+  reconfiguration.EndVoidSplitHold();
   if (s.role != kPrimary) {
     if (office_ballot != kInvalidBallot) group_check.End();
     office_ballot = kInvalidBallot;

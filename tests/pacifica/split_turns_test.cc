@@ -119,6 +119,18 @@ TEST_F(SplitTurnsTest, AChangeOfTheGroupEndsTheHold) {
   EXPECT_EQ(Sent<SendConfigurationUpdate>(Turn(SplitTurn::What::kRegister)), nullptr);
 }
 
+// The balancer moves the primary while a write of it does not commit (seed 138000968).
+TEST_F(SplitTurnsTest, SteppingDownEndsTheHold) {
+  Write(10);
+  Turn(kHold);
+  Propose(ConfigType::kDowngradeToSecondary, kB, Group(8, kB, {kA, kC}));
+  EXPECT_TRUE(core_->IsHeldForSplit());
+  now_ = now_ + options_.hand_over_patience;
+  Step(Tick{});
+  EXPECT_EQ(core_->role(), kInactive);
+  EXPECT_FALSE(core_->IsHeldForSplit());
+}
+
 TEST_F(SplitTurnsTest, TheLostLeaseEndsTheHoldForGood) {
   Turn(kHold);
   Turn(kSeal);
