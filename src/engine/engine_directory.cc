@@ -1,6 +1,6 @@
 // A checkpoint, and a content that is to be installed, come to be under names that count for
 // nothing (checkpoint.tmp, install.tmp). They are synced, renamed, and their directory is synced:
-// so a crash finds each whole or not at all. Prepare takes away what a crash left of a checkpoint.
+// so a crash finds each whole or not at all. Prepare takes away what a crash left under those names.
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/engine_directory.h"
 
@@ -21,6 +21,7 @@ namespace {
 
 constexpr std::string_view kCheckpointPrefix = "checkpoint.";
 constexpr std::string_view kInstallPrefix = "install.";
+constexpr std::string_view kUnfinishedInstall = "install.tmp";
 constexpr size_t kCopyChunkBytes = 1 << 20;
 
 std::string NameOf(std::string_view prefix, Decree decree) {
@@ -84,6 +85,7 @@ absl::Status EngineDirectory::Prepare() {
     RETURN_IF_ERROR(files_.SyncDirectory(ParentDirectory(path_)));
   }
   RETURN_IF_ERROR(FinishInstall());
+  RETURN_IF_ERROR(files_.RemoveAll(JoinPath(path_, kUnfinishedInstall)));
   ASSIGN_OR_RETURN(std::vector<std::string> names, files_.List(path_));
   const MutexLock lock(mutex_);
   checkpoints_.clear();
@@ -172,7 +174,7 @@ absl::Status EngineDirectory::InstallContent(
     Decree decree, const std::function<absl::Status(const std::string&)>& fill) {
   RETURN_IF_ERROR(files_.CreateDirectories(path_));
   RETURN_IF_ERROR(FinishInstall());
-  const std::string temporary_path = JoinPath(path_, absl::StrCat(Text(kInstallPrefix), "tmp"));
+  const std::string temporary_path = JoinPath(path_, kUnfinishedInstall);
   RETURN_IF_ERROR(files_.RemoveAll(temporary_path));
   RETURN_IF_ERROR(files_.CreateDirectories(temporary_path));
   RETURN_IF_ERROR(fill(temporary_path));

@@ -18,11 +18,15 @@
 namespace arion::sim {
 namespace {
 
-bool HasTemporaryDirectory(const SimInode& directory) {
-  return std::any_of(directory.entries.begin(), directory.entries.end(), [](const auto& entry) {
-    return entry.second->is_directory &&
-           (entry.first.ends_with(".tmp") || HasTemporaryDirectory(*entry.second));
-  });
+// The path in it of a directory under a temporary name; empty if there is none.
+std::string TemporaryDirectoryIn(const SimInode& directory) {
+  for (const auto& [name, inode] : directory.entries) {
+    if (!inode->is_directory) continue;
+    if (name.ends_with(".tmp")) return name;
+    const std::string below = TemporaryDirectoryIn(*inode);
+    if (!below.empty()) return JoinPath(name, below);
+  }
+  return "";
 }
 
 uint64_t DiskBytesOf(SimNode& node) {
@@ -155,11 +159,12 @@ std::string KeptThings::LeftOverOn(const DiskSnapshot& disk, const SimServer& se
                            : !replica || disk.tag == "log_home" ||
                                  IsNeeded(replica->pid, server, state) || lacks_log ||
                                  ignored.contains(JoinPath(disk.path, name));
-    const bool has_leavings =
-        replica && (inode->entries.contains("learn") || HasTemporaryDirectory(*inode));
-    if (!stays || has_leavings)
+    const std::string leavings = !replica                           ? ""
+                                 : inode->entries.contains("learn") ? "learn"
+                                                                    : TemporaryDirectoryIn(*inode);
+    if (!stays || !leavings.empty())
       absl::StrAppend(&text, " ", server.name, ":", disk.path, "/", name,
-                      has_leavings ? " (what is in it)" : "");
+                      leavings.empty() ? "" : absl::StrCat(" (in it: ", leavings, ")"));
   }
   return text;
 }

@@ -36,5 +36,21 @@ TEST(EngineDirectoryTest, ACheckpointWhoseNameCouldNotBeSyncedIsMadeAgain) {
   EXPECT_EQ(ReadFile(files, JoinPath(held->directory, "f")).value_or(""), "second");
 }
 
+// A learner's copy of a whole replica, whose process ended in the midst of it (seed 138000014).
+TEST(EngineDirectoryTest, AnInstallThatNobodyEndedIsTakenAway) {
+  TestEnvironment env;
+  const std::string path = env.root() + "/data";
+  EngineDirectory former(env.files(), path, {});
+  const absl::Status cut =
+      former.InstallContent(Decree(7), [&](const std::string& into) -> absl::Status {
+        RETURN_IF_ERROR(WriteFileDurably(env.files(), JoinPath(into, "f"), "much"));
+        return absl::PermissionDeniedError("the next file");
+      });
+  EXPECT_FALSE(cut.ok());
+  EngineDirectory directory(env.files(), path, {});
+  ASSERT_TRUE(directory.Prepare().ok());
+  EXPECT_TRUE(env.files().List(path).value().empty());
+}
+
 }  // namespace
 }  // namespace arion
