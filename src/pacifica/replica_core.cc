@@ -157,8 +157,7 @@ void ReplicaCore::Parts::Settle() {
   group_check.Watch();
 }
 
-// A replica in ERROR promises nothing any more. Requests are refused; messages that need no answer
-// are forgotten.
+// In ERROR nothing is promised any more: requests are refused, what needs no answer is forgotten.
 void ReplicaCore::Parts::Refuse(const Event& event) {
   if (const auto* write = std::get_if<ClientWrite>(&event)) {
     s.effects.client_replies.push_back({write->token, ErrorCode::kInvalidState, kInvalidDecree});

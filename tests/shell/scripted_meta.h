@@ -11,6 +11,7 @@
 
 #include "posix/posix_environment.h"
 #include "rpc/asio_transport.h"
+#include "rpc/thrift_codec.h"
 #include "tools/shell/session.h"
 
 namespace arion::shell {
