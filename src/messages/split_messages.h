@@ -135,10 +135,11 @@ struct ControlSplitResponse {
 
 // What a member is to do for the split of its partition.
 enum class SplitStep : int32_t {
-  // Flush what is in memory, and put away what earlier attempts left of the child.
+  // Put away what earlier attempts left of the child, make it of what is applied, and let it catch
+  // up but for a little.
   kPrepare = 0,
-  // Make the child of what is applied, which must be all up to `decree` and nothing more.
-  kMakeChild = 1,
+  // Let it catch up to `decree`, where writes stopped.
+  kComplete = 1,
 };
 // RPC_ARION_SPLIT_MEMBER, Arion's own: a parent's primary to a member, under its ballot.
 struct SplitMemberRequest {

@@ -6,6 +6,7 @@
 
 #include "base/counter.h"
 #include "base/log.h"
+#include "env/die_at.h"
 #include "meta/learner_proof.h"
 #include "meta/meta_options.h"
 #include "meta/request_codec.h"
@@ -175,6 +176,7 @@ void ConfigurationRequests::InstallStored(PartitionConfiguration next, const Ask
   uses_.changes.Add(1);
   LOG(INFO) << "meta: " << Describe(partition.config);
   if (asked.child) {
+    DieAt("split.child_stored");
     Table& table = *uses_.state.FindTable(pid.app_id);
     LOG(INFO) << "meta: split off " << Describe(*asked.child);
     if (InstallChild(table, *asked.child, uses_.numbers.last(), Now())) events_.split(table);

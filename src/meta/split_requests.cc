@@ -2,6 +2,7 @@
 #include "meta/split_requests.h"
 
 #include "base/log.h"
+#include "env/die_at.h"
 #include "meta/request_codec.h"
 #include "meta/request_handlers.h"
 #include "meta/store_guard.h"
@@ -26,6 +27,7 @@ void SplitRequests::Carry(SplitJudgement judgement, InboundRequest& request) {
   uses_.changes.Begin({.next = *std::move(judgement.next),
                        .of_split = TableChanges::Change::OfSplit{std::move(judgement.split)},
                        .done = [this, request = std::move(request)](ErrorCode error) mutable {
+                         DieAt("split.stored");
                          Response response{.err = error};
                          if (error != ErrorCode::kOk)
                            response.hint_msg = "the state can't be stored";

@@ -156,6 +156,13 @@ struct SplitTurn {
     kRenew,
   } what = What::kRelease;
 };
+// To a child that is not registered yet: what its parent, of the same ballot, committed behind what
+// the child holds (splits/split_member.h). Mutations of the child's, of rising decrees; the last one
+// is committed.
+struct ParentTail {
+  Ballot ballot;
+  std::vector<MutationPtr> mutations;
+};
 // From the failure detector. Without a lease a replica is INACTIVE.
 struct LeaseLost {};
 // The lease is held again. It comes before the config sync of that lease. A core begins
@@ -227,11 +234,12 @@ struct LearnCompletionAnswered {
 // Time has passed: the driver sends it at NextWakeup(), or any time.
 struct Tick {};
 
-using Event = std::variant<ClientWrite, Logged, Applied, DurableAdvanced, Fenced, PrepareReceived,
-                           PrepareAcked, GroupCheckReceived, GroupCheckAnswered, AddLearnerReceived,
-                           RemoveReceived, ProposalReceived, ConfigurationUpdateAnswered,
-                           ConfigurationSynced, TableChanged, MissingInSync, MetaThawed, SplitTurn,
-                           LeaseLost, Connected, LearnReceived, Shipped, LearnCompletionReceived,
-                           LearnAnswered, LearnerWorkDone, LearnCompletionAnswered, Tick>;
+using Event =
+    std::variant<ClientWrite, Logged, Applied, DurableAdvanced, Fenced, PrepareReceived,
+                 PrepareAcked, GroupCheckReceived, GroupCheckAnswered, AddLearnerReceived,
+                 RemoveReceived, ProposalReceived, ConfigurationUpdateAnswered, ConfigurationSynced,
+                 TableChanged, MissingInSync, MetaThawed, SplitTurn, ParentTail, LeaseLost,
+                 Connected, LearnReceived, Shipped, LearnCompletionReceived, LearnAnswered,
+                 LearnerWorkDone, LearnCompletionAnswered, Tick>;
 
 }  // namespace arion

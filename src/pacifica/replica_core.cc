@@ -88,6 +88,7 @@ struct ReplicaCore::Parts {
   void On(const SplitTurn& event) {
     if (reconfiguration.OnSplitTurn(event.what)) group_check.TellAll();
   }
+  void On(const ParentTail& event) { secondary.TakeTail(event); }
   void On(const LeaseLost&);
   void On(const Connected&) { s.connected = true; }
   void On(const LearnReceived& event);
@@ -591,9 +592,8 @@ void ReplicaCore::Check() const {
   if (marks.role == kPrimary) {
     CHECK_EQ(p.s.configuration.primary, p.s.options.self);
     CHECK_EQ(p.s.configuration.ballot, p.s.ballot);
-    for (const auto& [node, session] : p.sessions.all()) {
+    for (const auto& [node, session] : p.sessions.all())
       CHECK(!p.s.configuration.IsMember(node)) << "invariants/R6";
-    }
   }
 }
 

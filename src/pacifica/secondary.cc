@@ -100,6 +100,18 @@ Secondary::Verdict Secondary::Prepare(ReplyToken token, const PrepareRequest& re
   return Verdict::kFine;
 }
 
+void Secondary::TakeTail(const ParentTail& tail) {
+  // A configuration names it by now, or what its parent said is of an attempt that is over.
+  if (s_.role != PartitionStatus::kInactive || s_.ballot != tail.ballot) return;
+  for (const MutationPtr& m : tail.mutations) {
+    if (m->decree <= s_.list.last_prepared()) continue;
+    if (m->decree != s_.list.last_prepared() + 1) break;
+    if (s_.Append(m) != PrepareList::PutVerdict::kStored) break;
+  }
+  if (tail.mutations.empty()) return;
+  LearnCommitted(std::min(tail.mutations.back()->decree, s_.list.last_prepared()), std::nullopt);
+}
+
 void Secondary::OnLogged(Decree decree) {
   CHECK(s_.role != PartitionStatus::kPrimary) << "a primary counts its own votes";
   auto it = waiting_.find(decree);

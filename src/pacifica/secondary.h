@@ -40,6 +40,9 @@ class Secondary {
   // The primary of this ballot has committed up to `committed`, inclusive, and the last of these
   // under `committed_ballot`. nullopt: the primary does not say (2.5.0).
   Verdict LearnCommitted(Decree committed, std::optional<Ballot> committed_ballot);
+  // An unregistered child's: logs what is behind its own, as far as the list has room, and commits
+  // it as it is logged.
+  void TakeTail(const ParentTail& tail);
   // The own log has `decree`, which is in the prepare list.
   void OnLogged(Decree decree);
   // The primary, whose term is open, had prepared everything up to `prepared`. If all of that is

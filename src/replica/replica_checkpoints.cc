@@ -149,6 +149,8 @@ void ReplicaCheckpoints::DropUnneededLog(Decree durable) {
   const Decree first = core_.FirstLogDecreeNeeded();
   if (!core_.learners().empty() && CoverageFrom(first) == LogCoverage::kCovered)
     needs.learner = first - 1;
+  if (const std::optional<Decree> child = hooks_.needed_by_child())
+    needs.learner = std::min(needs.learner.value_or(*child), *child);
   // A learner's copy may stand still. Before the log outgrows the data, a new copy is the lesser
   // evil.
   needs.for_learner.bytes_max =

@@ -37,6 +37,8 @@ class ReplicaCheckpoints {
  public:
   struct Hooks {
     std::function<std::weak_ptr<void>()> owner;
+    // What lies behind this decree in the log is needed by a split's child.
+    std::function<std::optional<Decree>()> needed_by_child;
     // Whether effects wait for the disk; then no checkpoint is begun.
     std::function<bool()> is_holding;
     std::function<std::vector<std::string>()> hot_keys;

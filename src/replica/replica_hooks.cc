@@ -11,7 +11,8 @@ namespace arion {
 namespace {
 
 // Of what a split asks of members: a flush; a look whether the child is open.
-constexpr absl::Duration kPrepareTimeout = absl::Seconds(30), kMakeTimeout = absl::Seconds(1);
+constexpr absl::Duration kSplitStepTimeout = absl::Seconds(1);
+constexpr uint64_t kLogPieceBytes = 1 << 20;
 
 }  // namespace
 
@@ -117,8 +118,24 @@ SplitMember::Hooks Replica::MemberHooks() {
   return {.owner = [this] { return std::weak_ptr<void>(weak_from_this()); },
           .maintain = [this](DiskWork::EngineWork work,
                              Then then) { work_.Maintain(std::move(work), std::move(then)); },
-          .catch_up = [this] { applies_->CatchUp(); },
+          .read_log = [this](Decree first,
+                             SplitMember::OnMutations then) { ReadLog(first, std::move(then)); },
+          .now = [this] { return host_->env.clock().Now(); },
           .tag = [this] { return Tag(); }};
+}
+
+void Replica::ReadLog(Decree first, SplitMember::OnMutations then) {
+  auto read = std::make_shared<absl::StatusOr<PrivateLog::Piece>>(absl::UnknownError(""));
+  work_.InPool(
+      [read, first, log = store_.log()] {
+        *read = log->ReadFrom(first, kLogPieceBytes);
+        return absl::OkStatus();
+      },
+      [this, read, then = std::move(then)](const absl::Status&) mutable {
+        if (absl::IsDataLoss(read->status())) checkpoints_.OnLogDamaged(read->status());
+        if (!read->ok()) return then(read->status());
+        then(std::move((*read)->mutations));
+      });
 }
 
 PartitionSplit::Hooks Replica::SplitHooks() {
@@ -131,15 +148,15 @@ PartitionSplit::Hooks Replica::SplitHooks() {
                                                            const SplitMemberResponse& response) {
                     if (weak.lock() != nullptr) answered(ErrorCode::kOk, response);
                   });
-                const bool prepares = request.step == static_cast<int32_t>(SplitStep::kPrepare);
-                messages_.Call(
-                    member, kRpcSplitMember, EncodeWrapped(request),
-                    prepares ? kPrepareTimeout : kMakeTimeout, [answered](const RpcResult& result) {
-                      if (result.error != ErrorCode::kOk) return answered(result.error, {});
-                      const auto response = DecodeWrapped<SplitMemberResponse>(result.body);
-                      if (!response.ok()) return answered(ErrorCode::kInvalidData, {});
-                      answered(ErrorCode::kOk, *response);
-                    });
+                messages_.Call(member, kRpcSplitMember, EncodeWrapped(request), kSplitStepTimeout,
+                               [answered](const RpcResult& result) {
+                                 if (result.error != ErrorCode::kOk)
+                                   return answered(result.error, {});
+                                 const auto response =
+                                     DecodeWrapped<SplitMemberResponse>(result.body);
+                                 if (!response.ok()) return answered(ErrorCode::kInvalidData, {});
+                                 answered(ErrorCode::kOk, *response);
+                               });
               },
           .step = [this](const SplitTurn& turn) { Step(turn); },
           .writes_are_idle = [this] { return !writes_.HasUndecided(); },
@@ -156,6 +173,7 @@ PartitionSplit::Hooks Replica::SplitHooks() {
 
 ReplicaCheckpoints::Hooks Replica::CheckpointsHooks() {
   return {.owner = [this] { return std::weak_ptr<void>(weak_from_this()); },
+          .needed_by_child = [this] { return split_member_.LogNeeded(); },
           .is_holding = [this] { return holds_ > 0; },
           .hot_keys = [this] { return reads_.HotKeys(); },
           .on_interval = [this] { verifying_.Consider(); },

@@ -11,13 +11,19 @@ namespace arion {
 void ReplicaChildren::LookForChild(const ChildSeed& seed, OnState done) {
   strand_->Post([table = table_, seed, done = std::move(done)]() mutable {
     if (const auto live = table.lock()) return live->LookForChild(seed, std::move(done));
-    done(ChildState::kBusy);
+    done(ChildState::kBusy, Decree(0));
   });
 }
 
 void ReplicaChildren::MakeChild(ChildSeed seed) {
   strand_->Post([table = table_, seed = std::move(seed)]() mutable {
     if (const auto live = table.lock()) live->MakeChild(std::move(seed));
+  });
+}
+
+void ReplicaChildren::GiveTail(PartitionId child, ParentTail tail) {
+  strand_->Post([table = table_, child, tail = std::move(tail)]() mutable {
+    if (const auto live = table.lock()) live->GiveTail(child, std::move(tail));
   });
 }
 
@@ -40,16 +46,16 @@ void ReplicaChildren::SyncSoon() {
 void ReplicaTable::LookForChild(const ChildSeed& seed, Children::OnState done) {
   CHECK_ON_STRAND(strand_);
   const auto it = slots_.find(seed.pid);
-  if (it == slots_.end()) return done(PlaceOf(seed) ? ChildState::kNone : ChildState::kBusy);
+  if (it == slots_.end())
+    return done(PlaceOf(seed) ? ChildState::kNone : ChildState::kBusy, Decree(0));
   const Slot& slot = it->second;
   if (slot.phase == Phase::kClosed) return JudgeChild(seed, slot.last_report, std::move(done));
-  const bool is_made = slot.made == std::pair(seed.ballot, seed.decree);
-  if (slot.phase != Phase::kOpen) return done(is_made ? ChildState::kMade : ChildState::kBusy);
+  if (slot.phase != Phase::kOpen) return done(ChildState::kBusy, Decree(0));
   slot.replica->strand()->Post([self = weak_from_this(), reply_on = strand_, seed,
                                 replica = slot.replica, done = std::move(done)]() mutable {
     reply_on->Post([self, seed, found = replica->Report(), done = std::move(done)]() mutable {
       if (const auto table = self.lock()) return table->JudgeChild(seed, found, std::move(done));
-      done(ChildState::kBusy);
+      done(ChildState::kBusy, Decree(0));
     });
   });
 }
@@ -62,30 +68,22 @@ absl::Status ReplicaTable::Create(const OpeningHost& host, const FoundReplica& f
   return CreateReplicaDirectory(host, found, &content);
 }
 
-// It need not be open yet: what it is told waits until it is.
-void ReplicaTable::NoteMade(const ChildSeed& seed) {
-  const auto it = slots_.find(seed.pid);
-  if (it != slots_.end() && it->second.phase == Phase::kLoading)
-    it->second.made = {seed.ballot, seed.decree};
-}
-
-// children/C1: by its ballot and decree, as it was reported just now.
+// children/C1: by its ballot, as it was reported just now.
 void ReplicaTable::JudgeChild(const ChildSeed& seed, const ReplicaInfo& found,
                               Children::OnState done) {
   const auto it = slots_.find(seed.pid);
-  const bool is_there = it != slots_.end();
-  const auto attempt = std::pair(seed.ballot, seed.decree);
-  const auto there = std::pair(found.ballot, found.last_committed_decree);
-  if (!is_there) return done(ChildState::kBusy);
-  if (there == attempt && it->second.phase == Phase::kOpen) return done(ChildState::kMade);
-  if (there > attempt) return done(ChildState::kOther);
-  if (there < attempt && it->second.phase == Phase::kOpen)
+  if (it == slots_.end()) return done(ChildState::kBusy, Decree(0));
+  if (found.ballot > seed.ballot) return done(ChildState::kOther, Decree(0));
+  const bool is_open = it->second.phase == Phase::kOpen;
+  if (found.ballot == seed.ballot && is_open)
+    return done(ChildState::kOpen, found.last_committed_decree);
+  if (found.ballot < seed.ballot && is_open)
     OnCloseRequested(seed.pid, Effects::Close::kForget, "it is of an earlier attempt to split");
-  else if (there < attempt)
+  else if (found.ballot < seed.ballot)
     SetAsideClosed(seed.pid, SetAside::kUnborn);
   else if (it->second.phase == Phase::kClosed)  // nobody needed it until now
     Open(seed.pid, Origin::kFound);
-  done(ChildState::kBusy);
+  done(ChildState::kBusy, Decree(0));
 }
 
 // Beside its parent, whose files it shares.
@@ -117,6 +115,14 @@ void ReplicaTable::MakeChild(ChildSeed seed) {
                        .app = seed.app,
                        .replaces = std::move(place->replaces)};
   Open(pid, Origin::kJustCreated, std::make_shared<const ChildSeed>(std::move(seed)));
+}
+
+void ReplicaTable::GiveTail(PartitionId child, ParentTail tail) {
+  CHECK_ON_STRAND(strand_);
+  const auto it = slots_.find(child);
+  if (it == slots_.end() || it->second.phase != Phase::kOpen) return;
+  it->second.replica->strand()->Post(
+      [replica = it->second.replica, tail = std::move(tail)] { replica->Notify(tail); });
 }
 
 }  // namespace arion

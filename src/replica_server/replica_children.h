@@ -23,6 +23,7 @@ class ReplicaChildren : public Children {
 
   void LookForChild(const ChildSeed& seed, OnState done) override;
   void MakeChild(ChildSeed seed) override;
+  void GiveTail(PartitionId child, ParentTail tail) override;
   void ActivateChild(const ConfigurationUpdateRequest& entry) override;
   void SyncSoon() override;
 

@@ -34,7 +34,6 @@ ReplicaTable::ReplicaTable(std::shared_ptr<const ReplicaHost> host, StrandPtr st
 
 void ReplicaTable::SetPhase(PartitionId pid, Slot& slot, Phase phase) {
   slot.phase = phase;
-  if (phase != Phase::kLoading) slot.made.reset();
   routes_.Set(pid, phase, slot.replica);
 }
 
@@ -185,10 +184,6 @@ void ReplicaTable::Open(PartitionId pid, Origin origin, std::shared_ptr<const Ch
         auto opened = std::make_shared<absl::StatusOr<OpenedReplica>>(absl::UnknownError(""));
         absl::Status created;
         if (origin == Origin::kJustCreated) created = Create(*host->opening, found, seed.get());
-        if (created.ok() && seed != nullptr)
-          reply_on->Post([self, seed] {
-            if (const auto table = self.lock()) table->NoteMade(*seed);
-          });
         if (created.ok()) *opened = OpenReplica(*host->opening, strand, found, origin);
         reply_on->Post([self, strand, pid = found.pid, created, opened] {
           const auto table = self.lock();

@@ -103,6 +103,7 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
   void SetChildren(std::shared_ptr<Children> children) { children_ = std::move(children); }
   void LookForChild(const ChildSeed& seed, Children::OnState done);
   void MakeChild(ChildSeed seed);
+  void GiveTail(PartitionId child, ParentTail tail);
   // It is unborn, and nobody can register it any more: closes it, or removes it where it is closed.
   void PutChildAway(PartitionId pid);
 
@@ -134,8 +135,6 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
     std::shared_ptr<Replica> replica;
     // For when it is open.
     std::optional<Event> deferred;
-    // Of a child that is being opened: the attempt that its directory is of, once that is durable.
-    std::optional<std::pair<Ballot, Decree>> made;
     // While closed.
     ReplicaInfo last_report;
     // A local fault closed it, or kept it from opening: requests before this time are refused.
@@ -150,7 +149,6 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
                              const ChildSeed* seed);
   // Where the child is to be made; nullopt: not now.
   std::optional<ReplicaPlaces::Place> PlaceOf(const ChildSeed& seed) const;
-  void NoteMade(const ChildSeed& seed);
   void JudgeChild(const ChildSeed& seed, const ReplicaInfo& found, Children::OnState done);
   void OpenInTwoSteps(PartitionId pid, StrandPtr strand, FoundReplica found);
   // Of one whose shared log went while it was begun.

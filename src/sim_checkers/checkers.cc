@@ -17,7 +17,6 @@ void CommitChecker::Applied(std::string_view server, PartitionId pid, Decree dec
   // 0 stands for: nobody applied it.
   checksum = std::max<uint64_t>(checksum, 1);
   Partition& partition = partitions_[pid];
-  partition.has_applied = true;
   std::vector<uint64_t>& contents = partition.contents;
   const auto index = static_cast<size_t>(std::max<int64_t>(decree.value() - 1, 0));
   if (contents.size() <= index) contents.resize(index + 1);
@@ -47,10 +46,13 @@ void CommitChecker::InheritUpTo(PartitionId child, Decree decree) {
   if (child.index <= 0) return;
   const auto parent = partitions_.find(ParentOf(child));
   Partition& partition = partitions_[child];
-  if (partition.has_applied || parent == partitions_.end() || parent->second.max_applied < decree)
+  if (partition.is_stored || parent == partitions_.end() || parent->second.max_applied < decree)
     return;
   const std::vector<uint64_t>& contents = parent->second.contents;
-  partition.contents.assign(contents.begin(), contents.begin() + decree.value());
+  partition.contents.resize(
+      std::max(partition.contents.size(), static_cast<size_t>(decree.value())));
+  for (int64_t i = 0; i < decree.value(); ++i)
+    if (partition.contents[i] == 0) partition.contents[i] = contents[i];
   partition.max_applied = decree;
 }
 

@@ -46,9 +46,10 @@ class CommitChecker {
   // `server` applied `decree` with content of this checksum.
   void Applied(std::string_view server, PartitionId pid, Decree decree, uint64_t checksum);
   // `server`'s engine was opened (a life began, a checkpoint was installed) and stands at `decree`.
-  // A partition that applied nothing itself may begin with what its parent had applied, as a
-  // split's child.
+  // A split's child that was never stored may stand at whatever its parent had applied.
   void Opened(std::string_view server, PartitionId pid, Decree decree);
+  // The meta server has a configuration of it.
+  void Stored(PartitionId pid) { partitions_[pid].is_stored = true; }
   Decree max_applied(PartitionId pid) const;
   int64_t applications() const { return applications_; }
   const Violations& violations() const { return violations_; }
@@ -60,8 +61,7 @@ class CommitChecker {
     // Where each server's engine stands.
     std::map<std::string, Decree, std::less<>> standing;
     Decree max_applied{0};
-    // It applied something itself.
-    bool has_applied = false;
+    bool is_stored = false;
   };
   void InheritUpTo(PartitionId child, Decree decree);
 

@@ -124,6 +124,7 @@ void ServerLives::OnStored(const PartitionConfiguration& config) {
   // What an older copy says is not what holds.
   const PartitionConfiguration* last = groups_.Find(config.pid);
   if (meta_.states_put_back > 0 && last != nullptr && config.ballot < last->ballot) return;
+  checkers_.commits.Stored(config.pid);
   checkers_.ballots.Stored(config.pid, config.ballot);
   checkers_.primaries.Stored(config.pid, config.primary);
   checkers_.coverage.Stored(config);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "env/die_at.h"
 #include "pacifica/invariants.h"
 #include "pacifica/replica_core.h"
 
@@ -70,6 +71,7 @@ void PartitionSplit::Begin() {
   configuration_ = core_.configuration();
   partition_count_ = 2 * core_.app().partition_count;
   stage_ = Stage::kPreparing;
+  DieAt("split.prepare");
   AskAll(SplitStep::kPrepare, kPrepareMax);
 }
 
@@ -100,7 +102,7 @@ void PartitionSplit::Ask(Endpoint member, const SplitMemberRequest& request, uin
 
 void PartitionSplit::OnAnswer(Endpoint member, const SplitMemberRequest& request, uint64_t round,
                               ErrorCode rpc, const SplitMemberResponse& response) {
-  const bool is_asking = stage_ == Stage::kPreparing || stage_ == Stage::kMaking;
+  const bool is_asking = stage_ == Stage::kPreparing || stage_ == Stage::kCompleting;
   if (is_closed_ || !is_asking || round != round_) return;
   if (core_.role() != PartitionStatus::kPrimary || core_.ballot() != ballot_)
     return End("its configuration changed");
@@ -118,13 +120,14 @@ void PartitionSplit::OnAnswer(Endpoint member, const SplitMemberRequest& request
     return End(
         absl::StrCat(member.ToString(), ": ",
                      response.text.empty() ? std::string(ErrorCodeName(err)) : response.text));
-  hooks_.after(kAskAgain, [this, member, request, round] { Ask(member, request, round); });
+  const absl::Duration pause = stage_ == Stage::kCompleting ? kAskAgainSoon : kAskAgain;
+  hooks_.after(pause, [this, member, request, round] { Ask(member, request, round); });
 }
 
 void PartitionSplit::OnAllDone() {
-  if (stage_ == Stage::kMaking) return Register();
-  // What was written meanwhile is to be flushed while writes wait.
-  if (clock_.Now() - step_began_ > kShortFlush) return AskAll(SplitStep::kPrepare, kPrepareMax);
+  if (stage_ == Stage::kCompleting) return Register();
+  // What was written meanwhile is to come to the children while writes wait.
+  if (clock_.Now() - step_began_ > kShortRound) return AskAll(SplitStep::kPrepare, kPrepareMax);
   stage_ = Stage::kDraining;
   held_at_ = clock_.Now();
   step_ends_ = held_at_ + kDrainMax;
@@ -132,6 +135,7 @@ void PartitionSplit::OnAllDone() {
   // The step may have ended it, or even begun the next one.
   if (stage_ != Stage::kDraining) return;
   if (!core_.IsHeldForSplit()) return End("its primary takes no writes now");
+  DieAt("split.hold");
   Wake(kDrainMax);
   Drain();
 }
@@ -144,28 +148,32 @@ void PartitionSplit::Drain() {
     if (clock_.Now() < step_ends_) return;
     return End("what was under way did not commit soon enough");
   }
-  stage_ = Stage::kMaking;
+  stage_ = Stage::kCompleting;
   hooks_.step(SplitTurn{SplitTurn::What::kSeal});
-  if (stage_ != Stage::kMaking) return;
+  if (stage_ != Stage::kCompleting) return;
   if (!core_.IsHeldForSplit()) return End("its configuration changed");
   sealed_at_ = clock_.Now();
   decree_ = core_.marks().last_committed;
-  AskAll(SplitStep::kMakeChild, kMakeMax);
+  DieAt("split.seal");
+  AskAll(SplitStep::kComplete, kCompleteMax);
 }
 
 void PartitionSplit::Register() {
   if (!core_.IsHeldForSplit()) return End("its configuration changed");
   CHECK_EQ(core_.marks().last_prepared, decree_)
       << "partition_split/S1: the child lacks what was prepared since";
-  made_at_ = clock_.Now();
+  complete_at_ = clock_.Now();
   stage_ = Stage::kRegistering;
+  DieAt("split.complete");
   hooks_.step(SplitTurn{SplitTurn::What::kRegister});
+  DieAt("split.register");
 }
 
 // The meta server has answered, or somebody else leads.
 void PartitionSplit::Settle() {
   const bool is_split = core_.app().partition_count >= partition_count_;
   if (!is_split) return End("the meta server did not register the child");
+  DieAt("split.registered");
   stage_ = Stage::kIdle;
   wanted_.reset();
   why_.clear();
@@ -174,21 +182,22 @@ void PartitionSplit::Settle() {
   LOG(INFO) << hooks_.tag() << " is split: it owns keys of one in " << partition_count_
             << " partitions from now on; its writes waited for "
             << absl::ToDoubleMilliseconds(clock_.Now() - held_at_) << " ms, "
-            << absl::ToDoubleMilliseconds(made_at_ - sealed_at_) << " of it for the child, "
-            << absl::ToDoubleMilliseconds(clock_.Now() - made_at_) << " for the meta server";
+            << absl::ToDoubleMilliseconds(complete_at_ - sealed_at_) << " of it for the children, "
+            << absl::ToDoubleMilliseconds(clock_.Now() - complete_at_) << " for the meta server";
   if (core_.role() == PartitionStatus::kPrimary && core_.ballot() == ballot_ + 1) {
     // As it was stored with the parent's.
     ConfigurationUpdateRequest entry{.info = core_.app(), .config = core_.configuration()};
     entry.config.pid.index += partition_count_ / 2;
     entry.config.last_committed_decree = decree_;
     hooks_.activate(entry);
+    DieAt("split.activated");
   }
   hooks_.sync_soon();
 }
 
 void PartitionSplit::End(const std::string& why) {
   const bool holds = core_.IsHeldForSplit();
-  const bool may_have_children = stage_ == Stage::kMaking;
+  const bool may_have_children = stage_ == Stage::kCompleting;
   stage_ = Stage::kIdle;
   ++round_;
   awaited_.clear();
@@ -217,10 +226,11 @@ std::optional<std::string> PartitionSplit::Text() const {
       if (!wanted_ && why_.empty()) return std::nullopt;
       return why_.empty() ? "begins" : why_;
     case Stage::kPreparing:
-      return absl::StrCat("members flush, ", awaited_.size(), " not yet");
-    case Stage::kDraining:
-    case Stage::kMaking:
       return absl::StrCat("members make the child, ", awaited_.size(), " not yet");
+    case Stage::kDraining:
+      return "what is under way commits";
+    case Stage::kCompleting:
+      return absl::StrCat("members complete the child, ", awaited_.size(), " not yet");
     case Stage::kRegistering:
       return "the child is being registered";
   }

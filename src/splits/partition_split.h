@@ -2,16 +2,16 @@
 // is registered (src/splits/README.md).
 //
 // Shapes    An attempt belongs to one ballot: a change of the configuration ends it, wherever it
-//           is. Its steps: every member flushes (kPrepare, again while that takes long); the
-//           primary takes no new writes until what it has prepared is committed; every member makes
-//           the child of just that (kMakeChild); the meta server registers it, with the parent's
-//           next configuration. Requests wait from the second step on.
+//           is. Its steps: every member makes the child of what it has (kPrepare, again while that
+//           takes long); the primary takes no new writes until what it has prepared is committed;
+//           every child catches up to just that (kComplete); the meta server registers it, with the
+//           parent's next configuration. Requests wait from the second step on.
 // Errors    What fails is tried again, later each time, up to kPauseMax. Writes are held for
-//           kDrainMax and kMakeMax at most, unless the meta server's answer is awaited.
+//           kDrainMax and kCompleteMax at most, unless the meta server's answer is awaited.
 // Threads   Strand-bound.
 // Lifetime  A part of a replica, beside its core, which outlives it.
 // Promises  partition_split/S1  The child is asked for only when every member said, under this
-//               ballot, that it has made it of all that is committed.
+//               ballot, that its child has all that is committed.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -39,12 +39,14 @@ class PartitionSplit {
  public:
   static constexpr absl::Duration kPrepareMax = absl::Minutes(2);
   static constexpr absl::Duration kDrainMax = absl::Milliseconds(500);
-  static constexpr absl::Duration kMakeMax = absl::Seconds(3);
-  // A flush that took no longer leaves little for the one under which writes wait.
-  static constexpr absl::Duration kShortFlush = absl::Milliseconds(100);
+  static constexpr absl::Duration kCompleteMax = absl::Seconds(3);
+  // A round of preparing that took longer is followed by another: children lack what was written
+  // meanwhile.
+  static constexpr absl::Duration kShortRound = absl::Milliseconds(100);
   static constexpr absl::Duration kPauseMin = absl::Seconds(1), kPauseMax = absl::Seconds(30);
-  // A member is asked again.
-  static constexpr absl::Duration kAskAgain = absl::Milliseconds(2);
+  // A member is asked again; while writes wait, sooner.
+  static constexpr absl::Duration kAskAgain = absl::Milliseconds(20);
+  static constexpr absl::Duration kAskAgainSoon = absl::Milliseconds(2);
 
   struct Hooks {
     // What the member answered, or the error of the call. May come within the call.
@@ -74,7 +76,7 @@ class PartitionSplit {
   void Close() { is_closed_ = true; }
 
  private:
-  enum class Stage { kIdle, kPreparing, kDraining, kMaking, kRegistering };
+  enum class Stage { kIdle, kPreparing, kDraining, kCompleting, kRegistering };
 
   // Why an attempt can't begin now; empty: it can.
   std::string Obstacle() const;
@@ -105,8 +107,8 @@ class PartitionSplit {
   int32_t partition_count_ = 0;
   std::shared_ptr<void> place_;
   Decree decree_;
-  // When writes began to wait, when nothing was under way any more, when all had made the child.
-  Instant held_at_, sealed_at_, made_at_;
+  // When writes began to wait, when nothing was under way any more, when all children were complete.
+  Instant held_at_, sealed_at_, complete_at_;
   // Of the step.
   uint64_t round_ = 0;
   std::set<Endpoint> awaited_;

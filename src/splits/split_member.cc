@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "splits/split_member.h"
 
-#include <optional>
+#include <algorithm>
 #include <utility>
 
 #include "base/log.h"
 #include "base/status.h"
-#include "pacifica/invariants.h"
+#include "decrees/log_shipment.h"
+#include "env/die_at.h"
 #include "pacifica/replica_core.h"
 
 namespace arion {
 
 ChildSeed SplitMember::SeedOf(const SplitMemberRequest& request) const {
-  ChildSeed seed{.pid = pid_,
-                 .ballot = request.ballot,
-                 .decree = request.decree,
-                 .app = core_.app(),
-                 .data_directory = data_directory_};
+  ChildSeed seed{
+      .pid = pid_, .ballot = request.ballot, .app = core_.app(), .data_directory = data_directory_};
   seed.pid.index += request.partition_count / 2;
   seed.app.partition_count = request.partition_count;
   return seed;
@@ -35,86 +33,107 @@ std::string SplitMember::Objection(const SplitMemberRequest& request) const {
 void SplitMember::Answer(const SplitMemberRequest& request, OnAnswer answer) {
   if (std::string objection = Objection(request); !objection.empty())
     return answer({.err = ErrorCode::kInvalidState, .text = std::move(objection)});
-  switch (static_cast<SplitStep>(request.step)) {
-    case SplitStep::kPrepare:
-      return Prepare(request, std::move(answer));
-    case SplitStep::kMakeChild:
-      return Look(request, std::move(answer));
-  }
-  answer({.err = ErrorCode::kInvalidParameters, .text = "an unknown step"});
-}
-
-void SplitMember::Prepare(const SplitMemberRequest& request, OnAnswer answer) {
-  hooks_.catch_up();
-  hooks_.maintain(
-      [](Engine& engine) { return engine.Flush(); },
-      [this, request, answer = std::move(answer)](const absl::Status& status) mutable {
-        if (!status.ok())
-          return answer({.err = ErrorCode::kBusy, .text = std::string(status.message())});
-        Look(request, std::move(answer));
+  const auto step = static_cast<SplitStep>(request.step);
+  if (step != SplitStep::kPrepare && step != SplitStep::kComplete)
+    return answer({.err = ErrorCode::kInvalidParameters, .text = "an unknown step"});
+  children_->LookForChild(
+      SeedOf(request), [this, strand = strand_, owner = hooks_.owner(), request,
+                        answer = std::move(answer)](ChildState state, Decree held) mutable {
+        strand->Post([this, owner, request, state, held, answer = std::move(answer)]() mutable {
+          const std::shared_ptr<void> alive = owner.lock();
+          if (alive == nullptr) return answer({.err = ErrorCode::kObjectNotFound, .text = ""});
+          Tell(request, state, held, std::move(answer));
+        });
       });
 }
 
-void SplitMember::Look(const SplitMemberRequest& request, OnAnswer answer) {
-  children_->LookForChild(SeedOf(request), [this, strand = strand_, owner = hooks_.owner(), request,
-                                            answer = std::move(answer)](ChildState state) mutable {
-    strand->Post([this, owner, request, state, answer = std::move(answer)]() mutable {
-      const std::shared_ptr<void> alive = owner.lock();
-      if (alive == nullptr) return answer({.err = ErrorCode::kObjectNotFound, .text = ""});
-      Tell(request, state, std::move(answer));
-    });
-  });
-}
-
-void SplitMember::Tell(const SplitMemberRequest& request, ChildState state, OnAnswer answer) {
+void SplitMember::Tell(const SplitMemberRequest& request, ChildState state, Decree held,
+                       OnAnswer answer) {
   if (std::string objection = Objection(request); !objection.empty())
     return answer({.err = ErrorCode::kInvalidState, .text = std::move(objection)});
-  const bool is_to_be_made = static_cast<SplitStep>(request.step) == SplitStep::kMakeChild;
-  switch (state) {
-    case ChildState::kMade:
-      return answer({});
-    case ChildState::kOther:
-      return answer({.err = ErrorCode::kInvalidState, .text = "it has a later child"});
-    case ChildState::kBusy:
-      return answer({.err = ErrorCode::kBusy, .text = "its server can't take the child yet"});
-    case ChildState::kNone:
-      break;
-  }
-  if (!is_to_be_made) return answer({});
+  if (state == ChildState::kOther)
+    return answer({.err = ErrorCode::kInvalidState, .text = "it has a later child"});
+  if (state == ChildState::kBusy)
+    return answer({.err = ErrorCode::kBusy, .text = "its server can't take the child yet"});
   if (!failure_.ok())
     return answer({.err = ErrorCode::kInvalidState,
                    .text = std::string(std::exchange(failure_, absl::OkStatus()).message())});
-  Make(request);
-  answer({.err = ErrorCode::kBusy, .text = "it makes the child"});
+  if (state == ChildState::kNone) {
+    Make(request);
+    return answer({.err = ErrorCode::kBusy, .text = "it makes the child"});
+  }
+  const bool completes = static_cast<SplitStep>(request.step) == SplitStep::kComplete;
+  const Decree committed = core_.marks().last_committed;
+  NoteNeed(held);
+  if (completes ? held == request.decree : committed - held <= kLagMax) {
+    if (completes) {
+      need_.reset();
+      DieAt("split.answer");
+    }
+    return answer({});
+  }
+  if (completes && held > request.decree)
+    return answer({.err = ErrorCode::kInvalidState, .text = "its child has more"});
+  // A secondary hears by the primary's check what is committed.
+  Feed(SeedOf(request).pid, held, completes ? std::min(committed, request.decree) : committed);
+  answer({.err = ErrorCode::kBusy, .text = "its child catches up"});
 }
 
 void SplitMember::Make(const SplitMemberRequest& request) {
   if (is_making_) return;
-  // A secondary hears by the primary's check what is committed.
-  if (core_.marks().last_committed < request.decree) return;
-  hooks_.catch_up();
-  if (engine_->last_applied() < request.decree) return;
-  // There is nothing that a checkpoint could hold.
-  if (request.decree == Decree(0)) return children_->MakeChild(SeedOf(request));
   is_making_ = true;
+  NoteNeed(engine_->last_applied());
   auto seed = std::make_shared<ChildSeed>(SeedOf(request));
   hooks_.maintain(
       [seed](Engine& engine) -> absl::Status {
+        // There is nothing that a checkpoint could hold.
+        if (engine.last_applied() == Decree(0)) return absl::OkStatus();
         RETURN_IF_ERROR(engine.Checkpoint().status());
         ASSIGN_OR_RETURN(const Engine::CheckpointFiles files, engine.NewestCheckpoint(&seed->hold));
-        if (files.decree != seed->decree)
-          return absl::FailedPreconditionError(absl::StrCat("the parent stands at decree ",
-                                                            files.decree.value(), ", not at ",
-                                                            seed->decree.value()));
+        seed->decree = files.decree;
         seed->checkpoint = files.directory;
         return absl::OkStatus();
       },
       [this, seed](const absl::Status& status) {
         is_making_ = false;
+        DieAt("split.base");
         if (status.ok()) return children_->MakeChild(std::move(*seed));
         LOG(WARNING) << hooks_.tag() << " makes no child: " << status;
         failure_ = status;
       });
+}
+
+void SplitMember::Feed(PartitionId child, Decree held, Decree goal) {
+  if (is_feeding_ || held >= goal) return;
+  is_feeding_ = true;
+  hooks_.read_log(held + 1, [this, child, held, goal, ballot = core_.ballot()](
+                                const absl::StatusOr<std::vector<MutationPtr>>& read) {
+    is_feeding_ = false;
+    if (!read.ok()) {
+      LOG(WARNING) << hooks_.tag() << " its child lacks a part of the log: " << read.status();
+      failure_ = read.status();
+      return;
+    }
+    ParentTail tail{.ballot = ballot};
+    for (const MutationPtr& m : NewestVersions(*read, held + 1, goal)) {
+      Mutation own = *m;
+      own.pid = child;
+      own.log_offset = -1;
+      tail.mutations.push_back(std::make_shared<const Mutation>(std::move(own)));
+    }
+    DieAt("split.tail");
+    children_->GiveTail(child, std::move(tail));
+  });
+}
+
+void SplitMember::NoteNeed(Decree held) {
+  need_ = {.ballot = core_.ballot(), .held = held, .until = hooks_.now() + kLogKept};
+}
+
+std::optional<Decree> SplitMember::LogNeeded() const {
+  if (!need_ || need_->ballot != core_.ballot() || hooks_.now() >= need_->until)
+    return std::nullopt;
+  return need_->held;
 }
 
 }  // namespace arion

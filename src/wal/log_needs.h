@@ -28,7 +28,8 @@ struct LogReserve {
 struct LogNeeds {
   // What the last durable checkpoint holds.
   Decree checkpoint;
-  // A learner under way, and what is kept for it at most. nullopt: there is none.
+  // A learner under way, or a split's child, and what is kept for it at most. nullopt: there is
+  // none.
   std::optional<Decree> learner;
   LogReserve for_learner{.bytes_max = std::numeric_limits<uint64_t>::max()};
   // A member of the group, one that is absent included, and what is kept for it at most.

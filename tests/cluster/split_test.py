@@ -2,6 +2,11 @@
 """Tables are split while clients write: each acknowledged write is there, no scan shows a record twice or lacks one, and all
 copies are equal; through pauses, a cancel, SIGKILL of replica servers and of the meta server.
 
+    ARION_SPLIT_STEPS=all ARION_SPLIT_RECORDS=2000000 ARION_SPLIT_WRITERS=45 tests/cluster/split_test.py KilledAtSteps
+
+kills a server at each step of a split (or at those of a comma separated list), of a table of 2 GB, under 45 writers and a scan after
+the other.
+
 SPDX-License-Identifier: Apache-2.0
 """
 
@@ -11,6 +16,7 @@ import random
 import struct
 import subprocess
 import tempfile
+import threading
 import time
 import unittest
 import urllib.request
@@ -20,6 +26,11 @@ import harness
 import kill_test
 from repair_test import value_of
 
+# Where env/die_at.h ends a server.
+STEPS_OF_META = ["split.stored", "split.child_stored"]
+STEPS_OF_PRIMARY = ["split.prepare", "split.hold", "split.seal", "split.complete", "split.register", "split.registered", "split.activated"]
+STEPS_OF_MEMBER = ["split.base", "split.tail", "split.answer"]
+LARGE = 100_000
 RECORDS = 4000
 BATCH = 50
 SPLIT_SECONDS = 120
@@ -398,6 +409,103 @@ class Split(harness.ClusterTest):
         self.wait_split(16)
         self.end(writer)
         self.check(16, unsure=[b"cc"])
+
+
+class KilledAtSteps(harness.ClusterTest):
+    """A server ends where a split has just come to a step; the test says when each step was met."""
+    table = "unused"
+    partitions = 1
+    seed = int(os.environ.get("ARION_SEED", random.randrange(1 << 30)))
+    records = int(os.environ.get("ARION_SPLIT_RECORDS", 5000))
+    writers = int(os.environ.get("ARION_SPLIT_WRITERS", 4))
+    replica_settings = {"checkpoint_interval": "30s"}
+
+    def shell(self, *commands, timeout=300):
+        done = subprocess.run([os.path.join(harness.BUILD, "arion_shell"), "--meta", self.cluster.meta.address, "-j", "-e",
+                               "; ".join(commands)], capture_output=True, text=True, check=False, timeout=timeout * harness.PATIENCE)
+        lines = done.stdout.splitlines()
+        return done.returncode, json.loads(lines[-1]) if lines else {"error": done.stderr}
+
+    def arm(self, victim, step):
+        """From now on it ends where it comes to that step."""
+        victim.stop()
+        victim.start(preexec=lambda: os.environ.update(ARION_DIE_AT=step))
+        self.cluster.wait_listening(victim)
+        harness.wait_for("all are known", lambda: self.cluster.alive() == len(self.cluster.replicas), 60)
+
+    def scan_until(self, stop, acknowledged, table):
+        """One scan after the other: each has what was acknowledged before it began."""
+        while not stop.is_set():
+            before = self.records + len(acknowledged)
+            code, answer = self.shell(f"use {table}", "count_data")
+            if code == 0:  # a server that died may have had the scan
+                self.scans += 1
+                if answer["count"] < before:
+                    self.short.append((answer["count"], before))
+
+    def test_each(self):
+        chance = random.Random(self.seed)
+        steps = STEPS_OF_META + STEPS_OF_PRIMARY + STEPS_OF_MEMBER
+        wanted = os.environ.get("ARION_SPLIT_STEPS", "")
+        if wanted != "all":
+            steps = wanted.split(",") if wanted else chance.sample(steps, 3)
+        print(f"seed {self.seed}: {steps}", flush=True)
+        for number, step in enumerate(steps):
+            with self.subTest(step):
+                self.one(step, f"step{number}", chance)
+
+    def one(self, step, table, chance):
+        victim = self.cluster.meta if step in STEPS_OF_META else chance.choice(self.cluster.replicas)
+        self.arm(victim, step)
+        # A new table, so that the victim leads some of it.
+        self.cluster.create_table(table, partitions=8)
+        harness.run([os.path.join(harness.BUILD, "arion_load"), "load", f"--meta={self.cluster.meta.address}", f"--table={table}",
+                     f"-p=recordcount={self.records}", "--threads=128"], timeout=1200)
+        writer = kill_test.Writer([os.path.join(harness.BUILD, "tests", "cluster", "kill_writer"), f"--meta={self.cluster.meta.address}",
+                                   f"--table={table}", f"--threads={self.writers}"], [])
+        self.addCleanup(writer.process.kill)
+        harness.wait_for("writes are acknowledged", lambda: len(writer.keys) > 100)
+        self.scans, self.short = 0, []
+        stop = threading.Event()
+        scanner = threading.Thread(target=self.scan_until, args=(stop, writer.keys, table))
+        scanner.start()
+        self.addCleanup(stop.set)
+        begun = time.monotonic()
+        self.shell(f"split start {table} 16")
+        harness.wait_for(f"{victim.name} ends at {step}", lambda: not victim.is_running(), 120)
+        met = time.monotonic() - begun
+        time.sleep(chance.uniform(0, 5))  # shorter than the grace, and longer
+        victim.start()
+        self.cluster.wait_listening(victim)
+
+        def is_split():
+            code, answer = self.shell(f"split query {table}")
+            return code == 0 and answer["state"] == "not being split" and answer["partition_count"] == 16
+        harness.wait_for(f"{table} is split", is_split, 300)
+        self.cluster.wait_healthy(table, seconds=120)
+        before = len(writer.keys)
+        harness.wait_for("writes are acknowledged at the end", lambda: len(writer.keys) > before + 1000, 60)
+        stop.set()
+        scanner.join()
+        writer.stop()
+        self.assertEqual(self.short, [], "a scan lacked what was acknowledged before it")
+        self.check_all_alive()
+        verified = harness.run([harness.go_client("xiaomi"), "-meta", self.cluster.meta.address, "-table", table, "verify"], timeout=600,
+                               input="\n".join(writer.keys), cwd=tempfile.gettempdir())
+        self.assertIn(f"{len(writer.keys)} acknowledged writes, 0 lost", verified)
+        code, counted = self.shell(f"use {table}", "count_data")
+        self.assertEqual(code, 0, counted)
+        self.assertGreaterEqual(counted["count"], self.records + len(writer.keys))
+        # Each writer may have left one write undecided at each fault, and none may be there twice.
+        self.assertLessEqual(counted["count"], self.records + len(writer.keys) + 20 * self.writers)
+        code, copies = self.shell(f"verify_replicas {table}")
+        self.assertEqual((code, copies.get("equal")), (0, 16), copies)
+        print(f"    {step}: {victim.name} ended after {met:.1f} s; {len(writer.keys)} writes, {self.scans} scans", flush=True)
+        if self.records < LARGE:
+            harness.wait_for("it is dropped", lambda: self.shell(f"drop {table} -y")[0] == 0)
+        else:  # dropped, it would keep its room until it can't be recalled any more
+            self.tearDownClass()
+            self.setUpClass()
 
 
 if __name__ == "__main__":

@@ -195,5 +195,52 @@ TEST_F(SplitTurnsDeathTest, NoChildBeginsWhileSomethingIsUnderWay) {
   EXPECT_DEATH(Turn(kSeal), "invariants/R17");
 }
 
+// ---- a child before it is registered
+
+class ParentTailTest : public OneCoreTest {
+ protected:
+  ParentTailTest() {
+    options_.prepare_list_span_max = options_.mutations_in_flight_max = 4;
+    Open();
+  }
+  Effects Give(int64_t first, int64_t last, int64_t ballot = 7) {
+    ParentTail tail{.ballot = Ballot(ballot)};
+    for (int64_t d = first; d <= last; ++d)
+      tail.mutations.push_back(MakeMutation(ballot, d, d - 1, "k"));
+    return Step(tail);
+  }
+  Decree committed() const { return core_->marks().last_committed; }
+};
+
+TEST_F(ParentTailTest, WhatItIsGivenIsCommittedOnceItIsLogged) {
+  ASSERT_EQ(core_->role(), kInactive);
+  const Effects given = Give(12, 13);
+  ASSERT_EQ(given.append.size(), 2);
+  EXPECT_TRUE(given.apply.empty());
+  Step(Logged{given.append[0].sequence});
+  EXPECT_EQ(committed(), Decree(12)) << "what it holds durably";
+  EXPECT_EQ(Step(Logged{given.append[1].sequence}).apply.size(), 1);
+  EXPECT_EQ(committed(), Decree(13));
+}
+
+TEST_F(ParentTailTest, WhatItHasIsNotTakenTwiceAndNothingBehindAHole) {
+  const Effects given = Give(12, 13);
+  EXPECT_EQ(Give(12, 14).append.size(), 1);
+  EXPECT_TRUE(Give(16, 17).append.empty());
+  for (const LogAppend& append : given.append) Step(Logged{append.sequence});
+  EXPECT_EQ(committed(), Decree(13));
+}
+
+TEST_F(ParentTailTest, ItTakesNoMoreThanItsListHolds) {
+  EXPECT_EQ(Give(12, 30).append.size(), 4);
+}
+
+TEST_F(ParentTailTest, OnceItHasAConfigurationItTakesNone) {
+  EXPECT_TRUE(Give(12, 12, 6).append.empty()) << "of another attempt";
+  Step(GroupCheckReceived{1, {.config = From(kA, 8, kSecondary)}});
+  EXPECT_TRUE(Give(12, 12, 7).append.empty());
+  EXPECT_TRUE(Give(12, 12, 8).append.empty());
+}
+
 }  // namespace
 }  // namespace arion

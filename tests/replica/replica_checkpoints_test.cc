@@ -19,6 +19,7 @@ class ReplicaCheckpointsTest : public PartWorld {
     checkpoints_.emplace(
         host_, strand_, kDirectory, 0, 0, *core_, *office_, *work_, engine_, log_,
         ReplicaCheckpoints::Hooks{.owner = [this] { return std::weak_ptr<void>(owner_); },
+                                  .needed_by_child = [this] { return child_needs_; },
                                   .is_holding = [this] { return is_holding_; },
                                   .hot_keys = [] { return std::vector<std::string>{"a key"}; },
                                   .on_interval = [this] { ++intervals_; },
@@ -32,6 +33,7 @@ class ReplicaCheckpointsTest : public PartWorld {
     Run(absl::Seconds(1));
   }
 
+  std::optional<Decree> child_needs_;
   bool is_holding_ = false;
   int intervals_ = 0, empty_writes_ = 0, steps_ = 0;
   std::optional<ReplicaCheckpoints> checkpoints_;
@@ -51,6 +53,36 @@ TEST_F(ReplicaCheckpointsTest, NoneBeginsWhileEffectsWaitForTheDisk) {
   is_holding_ = true;
   MakeIfNeeded();
   EXPECT_EQ(engine_->last_durable(), Decree(0));
+}
+
+// Or a split's child would have to be made anew.
+TEST_F(ReplicaCheckpointsTest, WhatAChildIsToReadIsKeptOfTheLog) {
+  MakePrimary();
+  const auto write = [&] {
+    const Instant now = env_.clock().Now();
+    const Effects effects = core_->Step(
+        ClientWrite{.token = 1, .updates = {{.code = WriteCode::kPut, .data = "x"}}}, now);
+    ASSERT_EQ(effects.append.size(), 1);
+    Do([&] {
+      log_->LeaveFile();
+      log_->Append(effects.append[0].mutation, [](const absl::Status&) {});
+    });
+    Run(absl::Seconds(1));
+    core_->Step(Logged{effects.append[0].sequence}, env_.clock().Now());
+    core_->Step(Applied{effects.append[0].mutation->decree}, env_.clock().Now());
+  };
+  for (int i = 0; i < 5; ++i) write();
+  child_needs_ = Decree(2);
+  const auto drop = [&] {
+    Do([&] { checkpoints_->DropUnneededLog(Decree(5)); });
+    Run(absl::Seconds(1));
+  };
+  drop();
+  EXPECT_TRUE(log_->Covers(Decree(3)));
+  EXPECT_FALSE(log_->Covers(Decree(1)));
+  child_needs_.reset();
+  drop();
+  EXPECT_FALSE(log_->Covers(Decree(3)));
 }
 
 TEST_F(ReplicaCheckpointsTest, WithoutANewWriteNoneIsMade) {

@@ -24,8 +24,10 @@ class ReplicaShippingTest : public PartWorld {
     const auto tag = [] { return std::string("[2.1]"); };
     messages_.emplace(host_, strand_, kPart, 0, 0, *office_, std::make_shared<RequestStats>(0),
                       engine_, log_, ReplicaMessages::Hooks{.owner = owner, .step = {}});
-    checkpoints_.emplace(host_, strand_, kDirectory, 0, 0, *core_, *office_, *work_, engine_, log_,
-                         ReplicaCheckpoints::Hooks{.owner = owner, .tag = tag});
+    checkpoints_.emplace(
+        host_, strand_, kDirectory, 0, 0, *core_, *office_, *work_, engine_, log_,
+        ReplicaCheckpoints::Hooks{
+            .owner = owner, .needed_by_child = [] { return std::nullopt; }, .tag = tag});
     shipping_.emplace(
         host_,
         LearnSource(env_.files(), host_->served, kPart, std::string(kDirectory) + "/data", "ssd1"),

@@ -39,6 +39,22 @@ TEST(CommitChecker, CatchesTwoContentsOfOneDecree) {
   EXPECT_THAT(checker.violations(), SizeIs(1));
 }
 
+// A child stands where its parent stood when it was made, at each member somewhere else.
+TEST(CommitChecker, AChildMayBeginWithItsParentsUntilItIsStored) {
+  const PartitionId child{kPid.app_id, kPid.index + 8};
+  CommitChecker checker;
+  for (int64_t d = 1; d <= 9; ++d) checker.Applied("a", kPid, Decree(d), d);
+  checker.Opened("a", child, Decree(3));
+  checker.Applied("a", child, Decree(4), 4);
+  checker.Opened("b", child, Decree(6));
+  EXPECT_THAT(checker.violations(), IsEmpty());
+  checker.Applied("a", child, Decree(5), 50);
+  EXPECT_THAT(checker.violations(), SizeIs(1)) << "its parent's was another";
+  checker.Stored(child);
+  checker.Opened("b", child, Decree(8));
+  EXPECT_THAT(checker.violations(), SizeIs(2));
+}
+
 TEST(CommitChecker, CatchesADecreeAppliedOutOfOrder) {
   CommitChecker checker;
   checker.Applied("a", kPid, Decree(1), 11);

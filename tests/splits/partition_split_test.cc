@@ -113,12 +113,12 @@ TEST_F(PartitionSplitTest, AnAttemptGoesThroughItsStepsToTheChild) {
   ASSERT_EQ(asked_.size(), 3) << "itself too";
   EXPECT_EQ(asked_[0].request.partition_count, 8);
   EXPECT_EQ(asked_[0].request.ballot, Ballot(8));
-  EXPECT_EQ(Text(), "members flush, 3 not yet");
+  EXPECT_EQ(Text(), "members make the child, 3 not yet");
   AnswerAll(SplitStep::kPrepare);
   EXPECT_TRUE(core_->IsHeldForSplit());
   ASSERT_EQ(asked_.size(), 3);
   EXPECT_EQ(asked_[0].request.decree, core_->marks().last_committed);
-  AnswerAll(SplitStep::kMakeChild);
+  AnswerAll(SplitStep::kComplete);
   EXPECT_EQ(Text(), "the child is being registered");
   AnswerUpdateOf(last_, ErrorCode::kOk, 8);
   ASSERT_TRUE(child_.has_value());
@@ -160,9 +160,9 @@ TEST_F(PartitionSplitTest, AMemberOfAnOlderVersionIsNamed) {
   EXPECT_EQ(asked_.size(), 3) << "it may have been upgraded";
 }
 
-TEST_F(PartitionSplitTest, ALongFlushIsFollowedByAnother) {
+TEST_F(PartitionSplitTest, ALongRoundIsFollowedByAnother) {
   Want();
-  now_ = now_ + 2 * PartitionSplit::kShortFlush;
+  now_ = now_ + 2 * PartitionSplit::kShortRound;
   AnswerAll(SplitStep::kPrepare);
   EXPECT_FALSE(core_->IsHeldForSplit());
   AnswerAll(SplitStep::kPrepare);
@@ -185,11 +185,11 @@ TEST_F(PartitionSplitTest, WhoIsBusyIsAskedAgainAndGivenUpInTime) {
   Want();
   AnswerAll(SplitStep::kPrepare);
   const Asked late = asked_[2];
-  AnswerAll(SplitStep::kMakeChild, ErrorCode::kBusy);
-  Pass(PartitionSplit::kAskAgain);
+  AnswerAll(SplitStep::kComplete, ErrorCode::kBusy);
+  Pass(PartitionSplit::kAskAgainSoon);
   ASSERT_EQ(asked_.size(), 3);
-  now_ = now_ + PartitionSplit::kMakeMax;
-  AnswerAll(SplitStep::kMakeChild, ErrorCode::kBusy);
+  now_ = now_ + PartitionSplit::kCompleteMax;
+  AnswerAll(SplitStep::kComplete, ErrorCode::kBusy);
   EXPECT_FALSE(core_->IsHeldForSplit());
   const auto* renewed = Sent<SendConfigurationUpdate>(last_);
   ASSERT_NE(renewed, nullptr) << "a member may have made the child";
@@ -231,7 +231,7 @@ TEST_F(PartitionSplitTest, AnotherBallotEndsItAndAsksWhetherItIsStillWanted) {
 TEST_F(PartitionSplitTest, ARefusalLeavesThePrimaryInOffice) {
   Want();
   AnswerAll(SplitStep::kPrepare);
-  AnswerAll(SplitStep::kMakeChild);
+  AnswerAll(SplitStep::kComplete);
   const auto* update = Sent<SendConfigurationUpdate>(last_);
   const Effects refused = Step(ConfigurationUpdateAnswered{
       update->serial, ErrorCode::kOk, {ErrorCode::kInvalidVersion, Group(8, kB, {kA, kC}), 4}});
