@@ -177,6 +177,9 @@ class Engine {
   // Flushes, then makes a checkpoint that holds at least what was applied before the call. Old
   // checkpoints are removed but for the newest few. Returns its decree.
   virtual absl::StatusOr<Decree> Checkpoint() = 0;
+  // The same though nothing was applied since the newest one: files that a compaction has replaced
+  // are held by no checkpoint any more, unless somebody holds that. In a pool, beside no Checkpoint.
+  virtual absl::Status RenewCheckpoints() = 0;
   // A checkpoint as others may copy it.
   struct CheckpointFiles {
     Decree decree;

@@ -22,6 +22,7 @@ namespace {
 constexpr std::string_view kCheckpointPrefix = "checkpoint.";
 constexpr std::string_view kInstallPrefix = "install.";
 constexpr std::string_view kUnfinishedInstall = "install.tmp";
+constexpr std::string_view kFormerSuffix = ".former";
 constexpr size_t kCopyChunkBytes = 1 << 20;
 
 std::string NameOf(std::string_view prefix, Decree decree) {
@@ -87,6 +88,8 @@ absl::Status EngineDirectory::Prepare() {
   RETURN_IF_ERROR(FinishInstall());
   RETURN_IF_ERROR(files_.RemoveAll(JoinPath(path_, kUnfinishedInstall)));
   ASSIGN_OR_RETURN(std::vector<std::string> names, files_.List(path_));
+  RETURN_IF_ERROR(EndReplacement(names));
+  ASSIGN_OR_RETURN(names, files_.List(path_));
   const MutexLock lock(mutex_);
   checkpoints_.clear();
   for (const std::string& name : names) {
@@ -128,15 +131,54 @@ absl::Status EngineDirectory::AddCheckpoint(const std::string& temporary_path, D
     const MutexLock lock(mutex_);
     checkpoints_[decree];
   }
-  return RemoveOldCheckpoints();
+  return RemoveOldCheckpoints(options_.checkpoints_kept);
 }
 
-absl::Status EngineDirectory::RemoveOldCheckpoints() {
+bool EngineDirectory::IsHeld(Decree decree) const {
+  const MutexLock lock(mutex_);
+  const auto it = checkpoints_.find(decree);
+  return it != checkpoints_.end() && !it->second.expired();
+}
+
+absl::Status EngineDirectory::ReplaceCheckpoints(const std::string& temporary_path, Decree decree) {
+  RETURN_IF_ERROR(files_.SyncDirectory(temporary_path));
+  const std::string path = JoinPath(path_, NameOf(kCheckpointPrefix, decree));
+  const std::string former = absl::StrCat(path, Text(kFormerSuffix));
+  {
+    const MutexLock renaming(renaming_);
+    // Whoever holds it reads its files by that name.
+    if (IsHeld(decree)) return files_.RemoveAll(temporary_path);
+    if (Exists(files_, path)) RETURN_IF_ERROR(files_.Rename(path, former));
+    RETURN_IF_ERROR(files_.Rename(temporary_path, path));
+  }
+  RETURN_IF_ERROR(files_.SyncDirectory(path_));
+  RETURN_IF_ERROR(files_.RemoveAll(former));
+  {
+    const MutexLock lock(mutex_);
+    checkpoints_[decree];
+  }
+  return RemoveOldCheckpoints(1);
+}
+
+// Where the power was cut between the two names, the former one has its own back.
+absl::Status EngineDirectory::EndReplacement(const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    absl::string_view taken = name;
+    if (!absl::ConsumeSuffix(&taken, Text(kFormerSuffix))) continue;
+    const std::string path = JoinPath(path_, std::string(taken));
+    if (!DecreeOf(kCheckpointPrefix, std::string(taken)) || Exists(files_, path)) continue;
+    RETURN_IF_ERROR(files_.Rename(JoinPath(path_, name), path));
+    RETURN_IF_ERROR(files_.SyncDirectory(path_));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status EngineDirectory::RemoveOldCheckpoints(size_t kept) {
   std::vector<Decree> old;
   {
     // Forgotten under the lock, removed outside: nobody can take hold of one that is going away.
     const MutexLock lock(mutex_);
-    size_t surplus = checkpoints_.size() - std::min(checkpoints_.size(), options_.checkpoints_kept);
+    size_t surplus = checkpoints_.size() - std::min(checkpoints_.size(), kept);
     for (auto it = checkpoints_.begin(); surplus > 0; --surplus) {
       if (it->second.expired()) {
         old.push_back(it->first);
@@ -154,6 +196,7 @@ absl::Status EngineDirectory::RemoveOldCheckpoints() {
 
 absl::StatusOr<Engine::CheckpointFiles> EngineDirectory::HoldNewest(std::shared_ptr<void>* hold) {
   Engine::CheckpointFiles checkpoint;
+  const MutexLock renaming(renaming_);
   {
     const MutexLock lock(mutex_);
     if (checkpoints_.empty()) return absl::NotFoundError(absl::StrCat(path_, " has no checkpoint"));

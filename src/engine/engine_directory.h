@@ -4,11 +4,14 @@
 // Shapes    <data>/<content>               the engine's own files ("rdb", "memory")
 //           <data>/checkpoint.<decree>     a whole checkpoint; any other name with "checkpoint"
 //                                          in it is a left-over (engine/FORMAT.md 3)
+//           <data>/checkpoint.<decree>.former  while another takes its place
 //           <data>/install.<decree>        a durable content that is to become <content>;
 //                                          install.tmp is not one yet
 // Threads   Thread-safe; everything but newest() waits for the disk.
 // Promises  engine_directory/D1  A checkpoint directory appears whole and durable or not at all.
-//           engine_directory/D2  After InstallContent, a crash anywhere, and Prepare, <content> is
+//           engine_directory/D2  A checkpoint's decree is never without its directory: after a crash
+//               in the midst of ReplaceCheckpoints and Prepare it is the former or the new one.
+//           engine_directory/D3  After InstallContent, a crash anywhere, and Prepare, <content> is
 //               the old or the new one.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -58,6 +61,8 @@ class EngineDirectory {
   // The directory built at `temporary_path`, its files synced, becomes checkpoint.<decree>. Old
   // checkpoints that nobody holds are removed. No error where that checkpoint exists already.
   absl::Status AddCheckpoint(const std::string& temporary_path, Decree decree);
+  // As AddCheckpoint, and it takes the place of all that nobody holds, one of the same decree too.
+  absl::Status ReplaceCheckpoints(const std::string& temporary_path, Decree decree);
   // As Engine::NewestCheckpoint.
   absl::StatusOr<Engine::CheckpointFiles> HoldNewest(std::shared_ptr<void>* hold);
 
@@ -69,11 +74,17 @@ class EngineDirectory {
 
  private:
   absl::Status FinishInstall();
-  absl::Status RemoveOldCheckpoints();
+  absl::Status RemoveOldCheckpoints(size_t kept);
+  // One of the same decree is there, and held.
+  bool IsHeld(Decree decree) const;
+  // engine_directory/D2
+  absl::Status EndReplacement(const std::vector<std::string>& names);
 
   FileSystem& files_;
   const std::string path_;
   const Options options_;
+  // While a name is taken from one checkpoint for another, nobody takes hold of it.
+  Mutex renaming_;
   mutable Mutex mutex_;
   std::map<Decree, std::weak_ptr<void>> checkpoints_
       ABSL_GUARDED_BY(mutex_);  // with who holds them

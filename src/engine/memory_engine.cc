@@ -340,11 +340,15 @@ class MemoryEngine : public IndexStore {
     ASSIGN_OR_RETURN(Flushed flushed, FlushUpTo());
     // Nothing was applied since the newest one.
     if (directory_.newest() == flushed.decree) return flushed.decree;
-    ASSIGN_OR_RETURN(std::string path, directory_.MakeRoomForCheckpoint());
-    RETURN_IF_ERROR(files_.CreateDirectories(path));
-    RETURN_IF_ERROR(WriteFileDurably(files_, JoinPath(path, kRecordsName), flushed.bytes));
+    ASSIGN_OR_RETURN(const std::string path, MakeCheckpoint(flushed));
     RETURN_IF_ERROR(directory_.AddCheckpoint(path, flushed.decree));
     return flushed.decree;
+  }
+
+  absl::Status RenewCheckpoints() override {
+    ASSIGN_OR_RETURN(const Flushed flushed, FlushUpTo());
+    ASSIGN_OR_RETURN(const std::string path, MakeCheckpoint(flushed));
+    return directory_.ReplaceCheckpoints(path, flushed.decree);
   }
 
   absl::StatusOr<CheckpointFiles> NewestCheckpoint(std::shared_ptr<void>* hold) override {
@@ -366,6 +370,12 @@ class MemoryEngine : public IndexStore {
     std::string bytes;
   };
 
+  absl::StatusOr<std::string> MakeCheckpoint(const Flushed& flushed) {
+    ASSIGN_OR_RETURN(std::string path, directory_.MakeRoomForCheckpoint());
+    RETURN_IF_ERROR(files_.CreateDirectories(path));
+    RETURN_IF_ERROR(WriteFileDurably(files_, JoinPath(path, kRecordsName), flushed.bytes));
+    return path;
+  }
   std::string records_path() const { return JoinPath(directory_.content_path(), kRecordsName); }
 
   // Views share the map: it is copied once, at the first change after a view was taken.

@@ -169,6 +169,23 @@ class RocksdbEngine : public Engine {
   absl::StatusOr<Decree> Checkpoint() override {
     RETURN_IF_ERROR(Flush());
     if (directory_.newest() == last_flushed()) return last_flushed();
+    ASSIGN_OR_RETURN(const NewCheckpoint made, MakeCheckpoint());
+    RETURN_IF_ERROR(directory_.AddCheckpoint(made.path, made.decree));
+    return made.decree;
+  }
+
+  absl::Status RenewCheckpoints() override {
+    RETURN_IF_ERROR(Flush());
+    ASSIGN_OR_RETURN(const NewCheckpoint made, MakeCheckpoint());
+    return directory_.ReplaceCheckpoints(made.path, made.decree);
+  }
+
+  struct NewCheckpoint {
+    std::string path;
+    Decree decree;
+  };
+  // Of what is flushed, under a name that counts for nothing.
+  absl::StatusOr<NewCheckpoint> MakeCheckpoint() {
     ASSIGN_OR_RETURN(std::string path, directory_.MakeRoomForCheckpoint());
     // The decree is read before and after: if no flush came between, the checkpoint has exactly
     // that one.
@@ -179,8 +196,7 @@ class RocksdbEngine : public Engine {
     if (decree != before) {
       ASSIGN_OR_RETURN(decree, DecreeOfCheckpoint(env_, path));
     }
-    RETURN_IF_ERROR(directory_.AddCheckpoint(path, decree));
-    return decree;
+    return NewCheckpoint{std::move(path), decree};
   }
 
   absl::StatusOr<CheckpointFiles> NewestCheckpoint(std::shared_ptr<void>* hold) override {

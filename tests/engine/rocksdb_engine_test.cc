@@ -13,10 +13,12 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <set>
 
 #include "base/raw_key.h"
 #include "base/status.h"
 #include "base/value_schema.h"
+#include "engine/engine_directory.h"
 #include "engine/index_store.h"
 #include "engine/rocksdb_options.h"
 #include "engine/table_pace.h"
@@ -260,6 +262,33 @@ TEST_F(RocksdbEngineTest, WhatItWasCompactedForSurvivesAndGoesWithACheckpoint) {
   ASSERT_TRUE(copy.ok()) << copy.status();
   EXPECT_EQ((*copy)->compacted_for(), 16);
   EXPECT_EQ(OpenRaw()->All(1)["arion_compacted_for_partition_count"], "16");
+}
+
+// Also in a table that nobody writes to any more.
+TEST_F(RocksdbEngineTest, WhatACompactionReplacedIsHeldByNoCheckpoint) {
+  Open();
+  for (const char* key : {"a", "b", "c"}) {
+    Apply({Put(key)});
+    ASSERT_TRUE(engine_->Checkpoint().ok());
+  }
+  const auto tables = [&] {
+    std::map<std::string, std::set<std::string>> found;
+    const std::vector<std::string> names = environment_.files().List(data_).value();
+    for (const std::string& name : names) {
+      const FileSizes files = FilesOf(environment_.files(), JoinPath(data_, name)).value();
+      for (const auto& [file, size] : files)
+        if (file.ends_with(".sst")) found[name].insert(file);
+    }
+    return found;
+  };
+  std::atomic<bool> cancelled{false};
+  ASSERT_TRUE(engine_->CompactFrom("", {.bottommost = true}, &cancelled).ok());
+  ASSERT_TRUE(engine_->Checkpoint().ok());
+  EXPECT_NE(tables()["checkpoint.3"], tables()["rdb"]) << "its decree has one";
+  ASSERT_TRUE(engine_->RenewCheckpoints().ok());
+  EXPECT_EQ(tables().size(), 2);
+  EXPECT_EQ(tables()["checkpoint.3"], tables()["rdb"]);
+  EXPECT_EQ(engine_->last_durable(), Decree(3));
 }
 
 TEST_F(RocksdbEngineTest, ACompactionOnRequestMergesAllAndIsNoted) {
