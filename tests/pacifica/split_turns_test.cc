@@ -231,9 +231,7 @@ TEST_F(ParentTailTest, WhatItHasIsNotTakenTwiceAndNothingBehindAHole) {
   EXPECT_EQ(committed(), Decree(13));
 }
 
-TEST_F(ParentTailTest, ItTakesNoMoreThanItsListHolds) {
-  EXPECT_EQ(Give(12, 30).append.size(), 4);
-}
+TEST_F(ParentTailTest, ItTakesNoMoreThanItsListHolds) { EXPECT_EQ(Give(12, 30).append.size(), 4); }
 
 TEST_F(ParentTailTest, OnceItHasAConfigurationItTakesNone) {
   EXPECT_TRUE(Give(12, 12, 6).append.empty()) << "of another attempt";
