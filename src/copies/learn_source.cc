@@ -46,6 +46,23 @@ bool CheckpointIsCheaper(absl::Duration replay, uint64_t engine_bytes) {
   return replay > kCopyOverhead + absl::Seconds(static_cast<double>(engine_bytes) / kCopyRate);
 }
 
+absl::StatusOr<std::vector<MutationPtr>> ReadHistory(PrivateLog& log, Decree first,
+                                                     Decree committed, uint64_t piece_bytes) {
+  // A piece that proves no decree would not get its reader on: four times as much, up to the limit.
+  for (uint64_t bytes_max = piece_bytes;; bytes_max = std::min(bytes_max * 4, kLogBytesMax)) {
+    ASSIGN_OR_RETURN(const PrivateLog::Piece read, log.ReadFrom(first, bytes_max));
+    const LogPiece piece = read.is_cut ? LogPiece::kCutByLimit : LogPiece::kReachesEnd;
+    std::vector<MutationPtr> history = ProvenHistory(first, committed, piece, read.mutations);
+    // Nothing is committed yet that the reader lacks: an empty piece is right.
+    if (!history.empty() || (!read.is_cut && committed < first)) return history;
+    if (!read.is_cut)
+      return absl::OutOfRangeError(
+          absl::StrCat("the log has no decree ", first.value(), ", though it was committed"));
+    if (bytes_max == kLogBytesMax)
+      return absl::OutOfRangeError("the log proves too little within one shipment");
+  }
+}
+
 LearnSource::LearnSource(FileSystem& files, std::shared_ptr<ServedFiles> served, PartitionId pid,
                          std::string data_path, std::string disk_tag)
     : files_(files),
@@ -64,36 +81,19 @@ uint64_t LearnSource::PieceBytes(Endpoint learner) const {
 absl::Status LearnSource::Read(PrivateLog& log, Engine& engine, uint64_t piece_bytes,
                                ShipState* ship, Shipment* shipment) {
   if (ship->what == ShipState::What::kLog) {
-    const absl::Status read = ReadLog(log, piece_bytes, ship);
-    if (read.ok()) return read;
+    const auto history = ReadHistory(log, ship->first, ship->committed, piece_bytes);
+    if (history.ok()) {
+      ship->response.state = MakeLogShipment(ship->first, *history);
+      return absl::OkStatus();
+    }
+    const absl::Status& read = history.status();
     // Not an error for the learner: a checkpoint holds what the log lacks.
     LOG(WARNING) << "[" << pid_ << "] a learner gets a checkpoint: " << read.message();
     if (absl::IsDataLoss(read)) shipment->log_damage = read;
     ship->what = ShipState::What::kCheckpoint;
     ship->response.type = LearnType::kApp;
-    // What ReadLog has put there so far must not go out beside files.
-    ship->response.state.meta = {};
   }
   return ReadCheckpoint(engine, ship, &shipment->share);
-}
-
-absl::Status LearnSource::ReadLog(PrivateLog& log, uint64_t piece_bytes, ShipState* ship) const {
-  // A piece that proves no decree beyond `first` would not get the learner on: four times as much,
-  // up to the limit.
-  for (uint64_t bytes_max = piece_bytes;; bytes_max = std::min(bytes_max * 4, kLogBytesMax)) {
-    ASSIGN_OR_RETURN(const PrivateLog::Piece read, log.ReadFrom(ship->first, bytes_max));
-    const LogPiece piece = read.is_cut ? LogPiece::kCutByLimit : LogPiece::kReachesEnd;
-    ship->response.state = MakeLogShipment(ship->first, ship->committed, piece, read.mutations);
-    if (ship->response.state.to_decree_included >= ship->first) return absl::OkStatus();
-    if (read.is_cut) {
-      if (bytes_max < kLogBytesMax) continue;
-      return absl::OutOfRangeError("the log proves too little within one shipment");
-    }
-    // Nothing is committed yet that the learner lacks: an empty piece is right.
-    if (ship->committed < ship->first) return absl::OkStatus();
-    return absl::OutOfRangeError(
-        absl::StrCat("the log has no decree ", ship->first.value(), ", though it was committed"));
-  }
 }
 
 absl::Duration LearnSource::LogPatience(Endpoint learner, const ShipState& ship) {

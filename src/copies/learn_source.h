@@ -12,14 +12,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <absl/status/status.h>
+#include <absl/status/statusor.h>
 #include <absl/time/time.h>
 #include <absl/types/span.h>
 
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "base/mutation.h"
 #include "copies/served_files.h"
 #include "engine/engine.h"
 
@@ -32,6 +34,13 @@ struct ShipState;
 // Whether a learner is brought up sooner by a checkpoint of `engine_bytes` than by a replay of the
 // log that takes `replay`. A copy counts as 1 s and 100 MiB a second.
 bool CheckpointIsCheaper(absl::Duration replay, uint64_t engine_bytes);
+
+// What the log has of the committed history from `first` on, up to `committed`, inclusive: at least
+// one mutation, if `first` is committed. It reads `piece_bytes`, and more, up to 64 MiB, where those
+// prove nothing. In the pool. OutOfRange: the log does not go back that far, or proves too little.
+// DataLoss: as PrivateLog::ReadFrom.
+absl::StatusOr<std::vector<MutationPtr>> ReadHistory(PrivateLog& log, Decree first,
+                                                     Decree committed, uint64_t piece_bytes);
 
 // One for each replica. `Read` prepares an answer in the pool; KeepShare then keeps its files
 // served.
@@ -62,9 +71,6 @@ class LearnSource {
   // somebody emptied says 0 in its first file's header, whatever decree comes first in it.)
   absl::Status Read(PrivateLog& log, Engine& engine, uint64_t piece_bytes, ShipState* ship,
                     Shipment* shipment);
-  // Fills ship->response.state with a piece of the log. Reads more than piece_bytes where those
-  // prove nothing committed. OutOfRange: the log does not go back that far, or proves too little.
-  absl::Status ReadLog(PrivateLog& log, uint64_t piece_bytes, ShipState* ship) const;
   // Fills ship->response; *share serves the files while it lives. Makes a checkpoint where there is
   // none that reaches ship->first. Unavailable: ask again; its checksums take longer than one
   // request, or what is committed is not applied yet.

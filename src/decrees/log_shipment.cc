@@ -31,25 +31,30 @@ std::vector<MutationPtr> NewestVersions(absl::Span<const MutationPtr> mutations,
   return versions;
 }
 
-LearnState MakeLogShipment(Decree first, Decree committed, LogPiece piece,
-                           absl::Span<const MutationPtr> mutations) {
+std::vector<MutationPtr> ProvenHistory(Decree first, Decree committed, LogPiece piece,
+                                       absl::Span<const MutationPtr> mutations) {
   CHECK_GE(first, Decree(1));
   CHECK_GE(committed, Decree(0));
   // A piece that is cut proves only what its own mutations say to be committed.
   Decree proven = piece == LogPiece::kReachesEnd ? committed : Decree(0);
   for (const MutationPtr& m : mutations)
     proven = std::max(proven, std::min(m->last_committed, committed));
+  std::vector<MutationPtr> history = NewestVersions(mutations, first, proven);
+  CHECK(history.empty() || history.back()->decree <= committed)
+      << "what is not committed counts as history";
+  return history;
+}
+
+LearnState MakeLogShipment(Decree first, absl::Span<const MutationPtr> history) {
   LearnState state;
   state.learn_start_decree = first;
   state.to_decree_included = first - 1;
-  for (const MutationPtr& m : NewestVersions(mutations, first, proven)) {
+  for (const MutationPtr& m : history) {
     // Without its place in this log, which says nothing to the learner.
     AppendMutation(*m, -1, &state.meta.bytes);
     CHECK_EQ(m->decree, state.to_decree_included + 1) << "a hole";
     state.to_decree_included = m->decree;
   }
-  CHECK(state.to_decree_included < first || state.to_decree_included <= committed)
-      << "what is not committed counts as history";
   return state;
 }
 

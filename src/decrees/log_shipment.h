@@ -27,13 +27,16 @@ struct LearnState;
 // beginning of that.
 enum class LogPiece { kReachesEnd, kCutByLimit };
 
-// The learn_state for `mutations`, which are in log order and are all of the log from decree
-// `first` on, or its beginning up to a limit. `first` is at least 1. `committed` is the owner's
-// committed point: nothing beyond it is sent. Only the versions that count are sent, in decree
-// order. The result's to_decree_included is the last of them, or first - 1 if the piece is too
-// short to prove anything: then read more.
-LearnState MakeLogShipment(Decree first, Decree committed, LogPiece piece,
-                           absl::Span<const MutationPtr> mutations);
+// What `mutations` prove to be committed: the versions that count, of consecutive decrees from
+// `first` on. They are in log order, and all of the log from decree `first` on, or its beginning up
+// to a limit. `first` is at least 1. `committed` is the owner's committed point, or less: nothing
+// beyond it is proven. Empty: the piece is too short to prove anything, read more.
+std::vector<MutationPtr> ProvenHistory(Decree first, Decree committed, LogPiece piece,
+                                       absl::Span<const MutationPtr> mutations);
+
+// The learn_state for a history that begins with decree `first`. Its to_decree_included is the last
+// decree, or first - 1.
+LearnState MakeLogShipment(Decree first, absl::Span<const MutationPtr> history);
 
 // Raw mutations, one behind the other without separators, all of `pid`. Takes any bytes. DataLoss
 // says what is wrong with them.

@@ -109,8 +109,8 @@ struct PeerReply {
 // kGetLearnStateFailed instead, and reports nothing: nothing was shipped.
 struct ShipState {
   enum class What {
-    // Raw mutations in state.meta, by MakeLogShipment (decrees/log_shipment.h) over
-    // PrivateLog::ReadFrom(first). If the log no longer holds `first`, a checkpoint instead.
+    // Raw mutations in state.meta: what the private log proves to be committed from `first` on
+    // (decrees/log_shipment.h). If it no longer holds `first`, a checkpoint instead.
     kLog,
     // The files of the newest checkpoint, of one made for this if none reaches `first`.
     kCheckpoint,

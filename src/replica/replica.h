@@ -143,8 +143,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
   ReplicaVerifying::Hooks VerifyingHooks();
   ReplicaCheckpoints::Hooks CheckpointsHooks();
   SplitMember::Hooks MemberHooks();
-  // Of its private log, in the pool.
-  void ReadLog(Decree first, SplitMember::OnMutations then);
+  void ReadHistoryInPool(Decree first, Decree through, SplitMember::OnMutations then);
   PartitionSplit::Hooks SplitHooks();
 
   // ---- the step loop ----

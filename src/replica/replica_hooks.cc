@@ -12,7 +12,6 @@ namespace {
 
 // Of what a split asks of members: a flush; a look whether the child is open.
 constexpr absl::Duration kSplitStepTimeout = absl::Seconds(1);
-constexpr uint64_t kLogPieceBytes = 1 << 20;
 
 }  // namespace
 
@@ -118,23 +117,24 @@ SplitMember::Hooks Replica::MemberHooks() {
   return {.owner = [this] { return std::weak_ptr<void>(weak_from_this()); },
           .maintain = [this](DiskWork::EngineWork work,
                              Then then) { work_.Maintain(std::move(work), std::move(then)); },
-          .read_log = [this](Decree first,
-                             SplitMember::OnMutations then) { ReadLog(first, std::move(then)); },
+          .read_history =
+              [this](Decree first, Decree through, SplitMember::OnMutations then) {
+                ReadHistoryInPool(first, through, std::move(then));
+              },
           .now = [this] { return host_->env.clock().Now(); },
           .tag = [this] { return Tag(); }};
 }
 
-void Replica::ReadLog(Decree first, SplitMember::OnMutations then) {
-  auto read = std::make_shared<absl::StatusOr<PrivateLog::Piece>>(absl::UnknownError(""));
+void Replica::ReadHistoryInPool(Decree first, Decree through, SplitMember::OnMutations then) {
+  auto read = std::make_shared<absl::StatusOr<std::vector<MutationPtr>>>(absl::UnknownError(""));
   work_.InPool(
-      [read, first, log = store_.log()] {
-        *read = log->ReadFrom(first, kLogPieceBytes);
-        return absl::OkStatus();
+      [read, first, through, log = store_.log()] {
+        *read = ReadHistory(*log, first, through, LearnSource::kPieceBytes);
+        return read->status();
       },
-      [this, read, then = std::move(then)](const absl::Status&) mutable {
-        if (absl::IsDataLoss(read->status())) checkpoints_.OnLogDamaged(read->status());
-        if (!read->ok()) return then(read->status());
-        then(std::move((*read)->mutations));
+      [this, read, then = std::move(then)](const absl::Status& status) mutable {
+        if (absl::IsDataLoss(status)) checkpoints_.OnLogDamaged(status);
+        then(std::move(*read));
       });
 }
 

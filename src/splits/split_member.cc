@@ -6,7 +6,6 @@
 
 #include "base/log.h"
 #include "base/status.h"
-#include "decrees/log_shipment.h"
 #include "env/die_at.h"
 #include "pacifica/replica_core.h"
 
@@ -106,24 +105,25 @@ void SplitMember::Make(const SplitMemberRequest& request) {
 void SplitMember::Feed(PartitionId child, Decree held, Decree goal) {
   if (is_feeding_ || held >= goal) return;
   is_feeding_ = true;
-  hooks_.read_log(held + 1, [this, child, held, goal, ballot = core_.ballot()](
-                                const absl::StatusOr<std::vector<MutationPtr>>& read) {
-    is_feeding_ = false;
-    if (!read.ok()) {
-      LOG(WARNING) << hooks_.tag() << " its child lacks a part of the log: " << read.status();
-      failure_ = read.status();
-      return;
-    }
-    ParentTail tail{.ballot = ballot};
-    for (const MutationPtr& m : NewestVersions(*read, held + 1, goal)) {
-      Mutation own = *m;
-      own.pid = child;
-      own.log_offset = -1;
-      tail.mutations.push_back(std::make_shared<const Mutation>(std::move(own)));
-    }
-    DieAt("split.tail");
-    children_->GiveTail(child, std::move(tail));
-  });
+  hooks_.read_history(
+      held + 1, goal,
+      [this, child, ballot = core_.ballot()](const absl::StatusOr<std::vector<MutationPtr>>& read) {
+        is_feeding_ = false;
+        if (!read.ok()) {
+          LOG(WARNING) << hooks_.tag() << " its child lacks a part of the log: " << read.status();
+          failure_ = read.status();
+          return;
+        }
+        ParentTail tail{.ballot = ballot};
+        for (const MutationPtr& m : *read) {
+          Mutation own = *m;
+          own.pid = child;
+          own.log_offset = -1;
+          tail.mutations.push_back(std::make_shared<const Mutation>(std::move(own)));
+        }
+        DieAt("split.tail");
+        children_->GiveTail(child, std::move(tail));
+      });
 }
 
 void SplitMember::NoteNeed(Decree held) {

@@ -45,9 +45,9 @@ class SplitMember {
     std::function<void(absl::AnyInvocable<absl::Status(Engine&)> work,
                        absl::AnyInvocable<void(absl::Status)> then)>
         maintain;
-    // What the private log has from `first` on, or the beginning of that, in a pool; then on the
-    // strand.
-    std::function<void(Decree first, OnMutations then)> read_log;
+    // What the private log has of the committed history from `first` on up to `through`, at least
+    // one mutation of it, in a pool; then on the strand.
+    std::function<void(Decree first, Decree through, OnMutations then)> read_history;
     std::function<Instant()> now;
     std::function<std::string()> tag;
   };

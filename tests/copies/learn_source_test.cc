@@ -274,15 +274,12 @@ TEST(LearnSourceLogTest, APieceThatALargeMutationCutsShortIsNotTheLogsEnd) {
   world.Append(MakeMutation(1, 100, 2, 0));
   world.Append(MakeMutation(2, 100, 2, 0));
   world.Settle();
-  LearnSource source(world.files(), std::make_shared<ServedFiles>(world.files()), kTestPid,
-                     "/data/2.1.pegasus/data", "ssd");
-  ShipState ship{.first = Decree(1), .committed = Decree(2)};
-  world.env().RunInPool([&] { EXPECT_TRUE(source.ReadLog(*world.log, 128 << 10, &ship).ok()); });
-  EXPECT_EQ(ship.response.state.to_decree_included, Decree(2));
-  const auto shipped = ParseMutations(kTestPid, ship.response.state.meta.bytes);
-  ASSERT_TRUE(shipped.ok());
-  ASSERT_EQ(shipped->size(), 2u);
-  for (const MutationPtr& mutation : *shipped) EXPECT_EQ(mutation->ballot, Ballot(2));
+  absl::StatusOr<std::vector<MutationPtr>> history = absl::UnknownError("");
+  world.env().RunInPool(
+      [&] { history = ReadHistory(*world.log, Decree(1), Decree(2), 128 << 10); });
+  ASSERT_TRUE(history.ok()) << history.status();
+  ASSERT_EQ(history->size(), 2u);
+  for (const MutationPtr& mutation : *history) EXPECT_EQ(mutation->ballot, Ballot(2));
 }
 
 // From 128 KiB on by fours, the last piece would have been of 32 MiB, not of the 64 that may be read.
@@ -293,14 +290,13 @@ TEST(LearnSourceLogTest, ALogThatProvesLittleIsReadUpToTheLimit) {
   for (int64_t d = 1; d <= kDecrees; ++d) world.Append(MakeMutation(d, 1 << 20, 1, 0));
   for (int64_t d = 1; d <= kDecrees; ++d) world.Append(MakeMutation(d, 100, 2, 0));
   world.Settle();
-  LearnSource source(world.files(), std::make_shared<ServedFiles>(world.files()), kTestPid,
-                     "/data/2.1.pegasus/data", "ssd");
-  ShipState ship{.first = Decree(1), .committed = Decree(kDecrees)};
+  absl::StatusOr<std::vector<MutationPtr>> history = absl::UnknownError("");
   world.env().RunInPool([&] {
-    const absl::Status read = source.ReadLog(*world.log, LearnSource::kGentlePieceBytes, &ship);
-    EXPECT_TRUE(read.ok()) << read;
+    history = ReadHistory(*world.log, Decree(1), Decree(kDecrees), LearnSource::kGentlePieceBytes);
   });
-  EXPECT_EQ(ship.response.state.to_decree_included, Decree(kDecrees));
+  ASSERT_TRUE(history.ok()) << history.status();
+  EXPECT_EQ(history->back()->decree, Decree(kDecrees));
+  EXPECT_EQ(history->back()->ballot, Ballot(2));
 }
 
 TEST(CheapestWayTest, TheLogUnlessItsReplayTakesLongerThanACopy) {

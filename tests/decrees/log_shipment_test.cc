@@ -16,10 +16,15 @@ std::vector<std::string> Contents(const LearnState& state) {
   return contents;
 }
 
+LearnState Ship(Decree first, Decree committed, LogPiece piece,
+                const std::vector<MutationPtr>& log) {
+  return MakeLogShipment(first, ProvenHistory(first, committed, piece, log));
+}
+
 TEST(LogShipmentTest, APieceThatReachesTheEndCarriesWhatIsCommitted) {
   const std::vector<MutationPtr> log = {MakeMutation(3, 1, 0, "a"), MakeMutation(3, 2, 0, "b"),
                                         MakeMutation(3, 3, 0, "c")};
-  const LearnState state = MakeLogShipment(Decree(1), Decree(2), LogPiece::kReachesEnd, log);
+  const LearnState state = Ship(Decree(1), Decree(2), LogPiece::kReachesEnd, log);
   EXPECT_EQ(state.to_decree_included, Decree(2));
   EXPECT_EQ(Contents(state), (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(state.learn_start_decree, Decree(1));
@@ -37,14 +42,14 @@ TEST(LogShipmentTest, OfTwoVersionsTheLargerBallotCounts) {
 TEST(LogShipmentTest, ACutPieceVouchesOnlyForWhatItProves) {
   // Behind the cut the log may hold another version of 2.
   const std::vector<MutationPtr> log = {MakeMutation(3, 1, 0, "a"), MakeMutation(3, 2, 1, "b")};
-  const LearnState state = MakeLogShipment(Decree(1), Decree(9), LogPiece::kCutByLimit, log);
+  const LearnState state = Ship(Decree(1), Decree(9), LogPiece::kCutByLimit, log);
   EXPECT_EQ(state.to_decree_included, Decree(1));
   EXPECT_EQ(Contents(state), (std::vector<std::string>{"a"}));
 }
 
 TEST(LogShipmentTest, APieceThatProvesNothingIsEmpty) {
   const std::vector<MutationPtr> log = {MakeMutation(3, 5, 4, "e")};
-  const LearnState state = MakeLogShipment(Decree(5), Decree(9), LogPiece::kCutByLimit, log);
+  const LearnState state = Ship(Decree(5), Decree(9), LogPiece::kCutByLimit, log);
   EXPECT_EQ(state.to_decree_included, Decree(4));
   EXPECT_TRUE(state.meta.bytes.empty());
 }
@@ -52,13 +57,13 @@ TEST(LogShipmentTest, APieceThatProvesNothingIsEmpty) {
 TEST(LogShipmentTest, TheLargerBallotIsSent) {
   const std::vector<MutationPtr> log = {MakeMutation(3, 1, 0, "old"), MakeMutation(4, 1, 0, "new"),
                                         MakeMutation(4, 2, 1, "b")};
-  const LearnState state = MakeLogShipment(Decree(1), Decree(2), LogPiece::kReachesEnd, log);
+  const LearnState state = Ship(Decree(1), Decree(2), LogPiece::kReachesEnd, log);
   EXPECT_EQ(Contents(state), (std::vector<std::string>{"new", "b"}));
 }
 
 TEST(LogShipmentTest, AHoleEndsIt) {
   const std::vector<MutationPtr> log = {MakeMutation(3, 1, 0, "a"), MakeMutation(3, 3, 0, "c")};
-  const LearnState state = MakeLogShipment(Decree(1), Decree(3), LogPiece::kReachesEnd, log);
+  const LearnState state = Ship(Decree(1), Decree(3), LogPiece::kReachesEnd, log);
   EXPECT_EQ(state.to_decree_included, Decree(1));
 }
 

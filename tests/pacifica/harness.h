@@ -806,7 +806,8 @@ class Harness {
           if (m->decree >= ship.first && piece.size() <= limit) piece.push_back(m);
         }
         const LogPiece kind = piece.size() > limit ? LogPiece::kCutByLimit : LogPiece::kReachesEnd;
-        response.state = MakeLogShipment(ship.first, ship.committed, kind, piece);
+        response.state =
+            MakeLogShipment(ship.first, ProvenHistory(ship.first, ship.committed, kind, piece));
         if (kind == LogPiece::kReachesEnd || response.state.to_decree_included >= ship.first) break;
       }
     } else {

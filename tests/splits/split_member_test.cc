@@ -38,12 +38,13 @@ class SplitMemberTest : public OneCoreTest, public Children {
                                  env_.RunInPool([&] { done = work(*engine_); });
                                  then(done);
                                },
-                           .read_log =
-                               [this](Decree first, SplitMember::OnMutations then) {
+                           .read_history =
+                               [this](Decree first, Decree through, SplitMember::OnMutations then) {
                                  if (!log_error_.ok()) return then(log_error_);
                                  std::vector<MutationPtr> read;
                                  for (const MutationPtr& m : log_)
-                                   if (m->decree >= first) read.push_back(m);
+                                   if (m->decree >= first && m->decree <= through)
+                                     read.push_back(m);
                                  then(read);
                                },
                            .now = [this] { return now_; },
