@@ -152,13 +152,11 @@ struct SplitTurn {
     kRegister,
     // The attempt ends; nothing was asked for.
     kRelease,
-    // The same where members may have made a child: the next ballot says that it counts no more.
-    kRenew,
   } what = What::kRelease;
 };
 // To a child that is not registered yet: what its parent, of the same ballot, committed behind what
-// the child holds (splits/split_member.h). Mutations of the child's, of rising decrees; the last one
-// is committed.
+// the child holds (splits/split_member.h). Mutations of the child's, of rising decrees, all
+// committed.
 struct ParentTail {
   Ballot ballot;
   std::vector<MutationPtr> mutations;

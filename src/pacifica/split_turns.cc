@@ -63,11 +63,6 @@ bool Reconfiguration::OnSplitTurn(SplitTurn::What what) {
     case kRelease:
       split_hold_.reset();
       break;
-    case kRenew:
-      split_hold_.reset();
-      Begin(ConfigType::kPrimaryForceUpdateBallot, s_.options.self, s_.configuration,
-            {.why = "its split is given up for now"});
-      break;
     case kRegister:
       CHECK(split_hold_->is_sealed && primary_.IsQuiet())
           << "invariants/R17: the parent went on behind its child";

@@ -197,7 +197,6 @@ void PartitionSplit::Settle() {
 
 void PartitionSplit::End(const std::string& why) {
   const bool holds = core_.IsHeldForSplit();
-  const bool may_have_children = stage_ == Stage::kCompleting;
   stage_ = Stage::kIdle;
   ++round_;
   awaited_.clear();
@@ -206,8 +205,8 @@ void PartitionSplit::End(const std::string& why) {
   next_at_ = clock_.Now() + pause_;
   pause_ = std::min(2 * pause_, kPauseMax);
   LOG(WARNING) << hooks_.tag() << " is not split yet: " << why;
-  if (holds)
-    hooks_.step(SplitTurn{may_have_children ? SplitTurn::What::kRenew : SplitTurn::What::kRelease});
+  // Children stay: under the same ballot the next attempt goes on with them.
+  if (holds) hooks_.step(SplitTurn{SplitTurn::What::kRelease});
   Wake(next_at_ - clock_.Now());
 }
 

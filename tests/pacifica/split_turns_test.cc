@@ -102,13 +102,13 @@ TEST_F(SplitTurnsTest, WhatTheAnswerSaysOfTheCountIsBelieved) {
   EXPECT_EQ(core_->app().partition_count, 8);
 }
 
-TEST_F(SplitTurnsTest, AnAttemptThatMayHaveMadeChildrenEndsWithAnotherBallot) {
+TEST_F(SplitTurnsTest, AnAttemptThatIsGivenUpLeavesThePrimaryInOffice) {
   Turn(kHold);
   Turn(kSeal);
-  const Effects renewed = Turn(kRenew);
-  const auto* next = Sent<SendConfigurationUpdate>(renewed);
-  ASSERT_NE(next, nullptr);
-  EXPECT_EQ(next->request.type, ConfigType::kPrimaryForceUpdateBallot);
+  EXPECT_TRUE(Turn(kRelease).send.empty());
+  EXPECT_EQ(core_->ballot(), Ballot(8));
+  EXPECT_EQ(core_->WriteGate(), ErrorCode::kOk);
+  EXPECT_EQ(Write(10).append.size(), 1);
 }
 
 TEST_F(SplitTurnsTest, AChangeOfTheGroupEndsTheHold) {

@@ -191,11 +191,14 @@ TEST_F(PartitionSplitTest, WhoIsBusyIsAskedAgainAndGivenUpInTime) {
   now_ = now_ + PartitionSplit::kCompleteMax;
   AnswerAll(SplitStep::kComplete, ErrorCode::kBusy);
   EXPECT_FALSE(core_->IsHeldForSplit());
-  const auto* renewed = Sent<SendConfigurationUpdate>(last_);
-  ASSERT_NE(renewed, nullptr) << "a member may have made the child";
-  EXPECT_EQ(renewed->request.type, ConfigType::kPrimaryForceUpdateBallot);
+  EXPECT_EQ(core_->WriteGate(), ErrorCode::kOk);
+  EXPECT_EQ(core_->ballot(), Ballot(8)) << "nobody was asked for the child";
   late.answered(ErrorCode::kOk, {});
-  EXPECT_EQ(core_->role(), kInactive) << "what comes late changes nothing";
+  EXPECT_EQ(core_->role(), kPrimary) << "what comes late changes nothing";
+  EXPECT_TRUE(asked_.empty());
+  Pass(PartitionSplit::kPauseMin);
+  ASSERT_EQ(asked_.size(), 3) << "the next attempt";
+  EXPECT_EQ(asked_[0].request.ballot, Ballot(8));
 }
 
 TEST_F(PartitionSplitTest, APauseEndsTheAttempt) {
