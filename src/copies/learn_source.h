@@ -36,9 +36,9 @@ struct ShipState;
 bool CheckpointIsCheaper(absl::Duration replay, uint64_t engine_bytes);
 
 // What the log has of the committed history from `first` on, up to `committed`, inclusive: at least
-// one mutation, if `first` is committed. It reads `piece_bytes`, and more, up to 64 MiB, where those
-// prove nothing. In the pool. OutOfRange: the log does not go back that far, or proves too little.
-// DataLoss: as PrivateLog::ReadFrom.
+// one mutation, if `first` is committed. It reads `piece_bytes`, and more, up to 64 MiB, where
+// those prove nothing. In the pool. OutOfRange: the log does not go back that far, or proves too
+// little. DataLoss: as PrivateLog::ReadFrom.
 absl::StatusOr<std::vector<MutationPtr>> ReadHistory(PrivateLog& log, Decree first,
                                                      Decree committed, uint64_t piece_bytes);
 

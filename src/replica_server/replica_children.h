@@ -1,5 +1,5 @@
-// ReplicaChildren: the server's part in splits: looks for children, makes and activates them, on
-// the server's strand (splits/children.h).
+// ReplicaChildren: the server's part in splits: looks for children, makes, feeds and activates
+// them, on the server's strand (splits/children.h).
 //
 // Threads   Thread-safe.
 // SPDX-License-Identifier: Apache-2.0

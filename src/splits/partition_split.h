@@ -107,7 +107,8 @@ class PartitionSplit {
   int32_t partition_count_ = 0;
   std::shared_ptr<void> place_;
   Decree decree_;
-  // When writes began to wait, when nothing was under way any more, when all children were complete.
+  // When writes began to wait, when nothing was under way any more, when all children were
+  // complete.
   Instant held_at_, sealed_at_, complete_at_;
   // Of the step.
   uint64_t round_ = 0;

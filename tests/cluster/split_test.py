@@ -36,6 +36,14 @@ BATCH = 50
 SPLIT_SECONDS = 120
 
 
+def run_shell(cluster, *commands):
+    """(exit code, the last answer)"""
+    done = subprocess.run([os.path.join(harness.BUILD, "arion_shell"), "--meta", cluster.meta.address, "-j", "-e", "; ".join(commands)],
+                          capture_output=True, text=True, check=False, timeout=300 * harness.PATIENCE)
+    lines = done.stdout.splitlines()
+    return done.returncode, json.loads(lines[-1]) if lines else {"error": done.stderr}
+
+
 class TimedWriter(kill_test.Writer):
     """One thread, which goes from partition to partition: how long a partition keeps it is what a client sees."""
 
@@ -78,11 +86,7 @@ class Split(harness.ClusterTest):
         harness.wait_for("it is dropped", lambda: self.run_shell(f"drop {self.name} -y")[0] == 0)
 
     def run_shell(self, *commands):
-        """(exit code, the last answer)"""
-        done = subprocess.run([os.path.join(harness.BUILD, "arion_shell"), "--meta", self.cluster.meta.address, "-j", "-e",
-                               "; ".join(commands)], capture_output=True, text=True, check=False, timeout=300 * harness.PATIENCE)
-        lines = done.stdout.splitlines()
-        return done.returncode, json.loads(lines[-1]) if lines else {"error": done.stderr}
+        return run_shell(self.cluster, *commands)
 
     def shell(self, *commands, exit_code=0):
         code, answer = self.run_shell(*commands)
@@ -418,13 +422,10 @@ class KilledAtSteps(harness.ClusterTest):
     seed = int(os.environ.get("ARION_SEED", random.randrange(1 << 30)))
     records = int(os.environ.get("ARION_SPLIT_RECORDS", 5000))
     writers = int(os.environ.get("ARION_SPLIT_WRITERS", 4))
-    replica_settings = {"checkpoint_interval": "30s"}
+    replica_settings = {"checkpoint_interval": "5s"}  # logs are dropped meanwhile
 
-    def shell(self, *commands, timeout=300):
-        done = subprocess.run([os.path.join(harness.BUILD, "arion_shell"), "--meta", self.cluster.meta.address, "-j", "-e",
-                               "; ".join(commands)], capture_output=True, text=True, check=False, timeout=timeout * harness.PATIENCE)
-        lines = done.stdout.splitlines()
-        return done.returncode, json.loads(lines[-1]) if lines else {"error": done.stderr}
+    def shell(self, *commands):
+        return run_shell(self.cluster, *commands)
 
     def arm(self, victim, step):
         """From now on it ends where it comes to that step."""
@@ -454,6 +455,23 @@ class KilledAtSteps(harness.ClusterTest):
             with self.subTest(step):
                 self.one(step, f"step{number}", chance)
 
+    def split_with_a_kill(self, step, table, victim, away):
+        """How long it took until it came to that step."""
+        begun = time.monotonic()
+        self.shell(f"split start {table} 16")
+        harness.wait_for(f"{victim.name} ends at {step}", lambda: not victim.is_running(), 120)
+        met = time.monotonic() - begun
+        time.sleep(away)
+        victim.start()
+        self.cluster.wait_listening(victim)
+
+        def is_split():
+            code, answer = self.shell(f"split query {table}")
+            return code == 0 and answer["state"] == "not being split" and answer["partition_count"] == 16
+        harness.wait_for(f"{table} is split", is_split, 300)
+        self.cluster.wait_healthy(table, seconds=120)
+        return met
+
     def one(self, step, table, chance):
         victim = self.cluster.meta if step in STEPS_OF_META else chance.choice(self.cluster.replicas)
         self.arm(victim, step)
@@ -469,25 +487,17 @@ class KilledAtSteps(harness.ClusterTest):
         stop = threading.Event()
         scanner = threading.Thread(target=self.scan_until, args=(stop, writer.keys, table))
         scanner.start()
-        self.addCleanup(stop.set)
-        begun = time.monotonic()
-        self.shell(f"split start {table} 16")
-        harness.wait_for(f"{victim.name} ends at {step}", lambda: not victim.is_running(), 120)
-        met = time.monotonic() - begun
-        time.sleep(chance.uniform(0, 5))  # shorter than the grace, and longer
-        victim.start()
-        self.cluster.wait_listening(victim)
-
-        def is_split():
-            code, answer = self.shell(f"split query {table}")
-            return code == 0 and answer["state"] == "not being split" and answer["partition_count"] == 16
-        harness.wait_for(f"{table} is split", is_split, 300)
-        self.cluster.wait_healthy(table, seconds=120)
-        before = len(writer.keys)
-        harness.wait_for("writes are acknowledged at the end", lambda: len(writer.keys) > before + 1000, 60)
-        stop.set()
-        scanner.join()
-        writer.stop()
+        try:
+            met = self.split_with_a_kill(step, table, victim, chance.uniform(0, 5))  # shorter than the grace, and longer
+            before = len(writer.keys)
+            harness.wait_for("writes are acknowledged at the end", lambda: len(writer.keys) > before + 1000, 60)
+        finally:  # the next step is to find a whole cluster
+            stop.set()
+            scanner.join()
+            writer.stop()
+            if not victim.is_running():
+                victim.start()
+                self.cluster.wait_listening(victim)
         self.assertEqual(self.short, [], "a scan lacked what was acknowledged before it")
         self.check_all_alive()
         verified = harness.run([harness.go_client("xiaomi"), "-meta", self.cluster.meta.address, "-table", table, "verify"], timeout=600,
