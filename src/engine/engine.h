@@ -13,8 +13,8 @@
 //           and the same may be asked again. Unavailable (cache-only tier, TryApplyAll): would
 //           wait; ask with kAll, or ApplyAll, in the disk's pool.
 // Threads   TryApplyAll on a strand, Apply in the disk's pool; one caller at a time. Reads: any
-//           thread, beside them. Flush, Checkpoint: in a pool of the disk's, one at a time, beside
-//           Apply and reads.
+//           thread, beside them. Flush, and what makes checkpoints: in a pool of the disk's, one at
+//           a time, beside Apply and reads.
 // Promises  engine/E1  A batch's data and its decree reach storage together: after a crash the
 //               engine stands at a decree d and holds exactly the batches 1..d.
 //           engine/E2  last_durable <= last_flushed <= last_applied.
@@ -177,9 +177,9 @@ class Engine {
   // Flushes, then makes a checkpoint that holds at least what was applied before the call. Old
   // checkpoints are removed but for the newest few. Returns its decree.
   virtual absl::StatusOr<Decree> Checkpoint() = 0;
-  // The same though nothing was applied since the newest one: files that a compaction has replaced
-  // are held by no checkpoint any more, unless somebody holds that. In a pool, beside no Checkpoint.
-  virtual absl::Status RenewCheckpoints() = 0;
+  // The same though nothing was applied since the newest one, and it takes the place of all others:
+  // none has files any more that a compaction replaced. False: somebody holds one of its decree.
+  virtual absl::StatusOr<bool> RenewCheckpoints() = 0;
   // A checkpoint as others may copy it.
   struct CheckpointFiles {
     Decree decree;

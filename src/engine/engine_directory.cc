@@ -1,6 +1,6 @@
 // A checkpoint, and a content that is to be installed, come to be under names that count for
 // nothing (checkpoint.tmp, install.tmp). They are synced, renamed, and their directory is synced:
-// so a crash finds each whole or not at all. Prepare takes away what a crash left under those names.
+// so a crash finds each whole or not at all. Prepare takes away what a crash left under such names.
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/engine_directory.h"
 
@@ -38,6 +38,16 @@ std::optional<Decree> DecreeOf(std::string_view prefix, const std::string& name)
   // "checkpoint.007" or "checkpoint.7.tmp" is nobody's checkpoint.
   if (value < 0 || NameOf(prefix, Decree(value)) != name) return std::nullopt;
   return Decree(value);
+}
+
+// The name of a checkpoint while another of its decree takes its place, and back.
+std::string FormerOf(const std::string& checkpoint_path) {
+  return absl::StrCat(checkpoint_path, Text(kFormerSuffix));
+}
+std::optional<Decree> FormerDecreeOf(const std::string& name) {
+  absl::string_view checkpoint = name;
+  if (!absl::ConsumeSuffix(&checkpoint, Text(kFormerSuffix))) return std::nullopt;
+  return DecreeOf(kCheckpointPrefix, std::string(checkpoint));
 }
 
 }  // namespace
@@ -88,14 +98,19 @@ absl::Status EngineDirectory::Prepare() {
   RETURN_IF_ERROR(FinishInstall());
   RETURN_IF_ERROR(files_.RemoveAll(JoinPath(path_, kUnfinishedInstall)));
   ASSIGN_OR_RETURN(std::vector<std::string> names, files_.List(path_));
-  RETURN_IF_ERROR(EndReplacement(names));
-  ASSIGN_OR_RETURN(names, files_.List(path_));
   const MutexLock lock(mutex_);
   checkpoints_.clear();
   for (const std::string& name : names) {
     // A checkpoint's own name is given last (AddCheckpoint), so every name of that form is whole.
     if (std::optional<Decree> decree = DecreeOf(kCheckpointPrefix, name)) {
       checkpoints_[*decree];
+    } else if (const std::optional<Decree> former = FormerDecreeOf(name);
+               former && !Exists(files_, JoinPath(path_, NameOf(kCheckpointPrefix, *former)))) {
+      // The power was cut between the two names (engine_directory/D2).
+      const std::string path = JoinPath(path_, NameOf(kCheckpointPrefix, *former));
+      RETURN_IF_ERROR(files_.Rename(FormerOf(path), path));
+      RETURN_IF_ERROR(files_.SyncDirectory(path_));
+      checkpoints_[*former];
     } else if (absl::StrContains(name, "checkpoint")) {
       RETURN_IF_ERROR(files_.RemoveAll(JoinPath(path_, name)));
     }
@@ -140,16 +155,26 @@ bool EngineDirectory::IsHeld(Decree decree) const {
   return it != checkpoints_.end() && !it->second.expired();
 }
 
-absl::Status EngineDirectory::ReplaceCheckpoints(const std::string& temporary_path, Decree decree) {
+absl::StatusOr<bool> EngineDirectory::ReplaceCheckpoints(const std::string& temporary_path,
+                                                         Decree decree) {
   RETURN_IF_ERROR(files_.SyncDirectory(temporary_path));
   const std::string path = JoinPath(path_, NameOf(kCheckpointPrefix, decree));
-  const std::string former = absl::StrCat(path, Text(kFormerSuffix));
+  const std::string former = FormerOf(path);
   {
     const MutexLock renaming(renaming_);
-    // Whoever holds it reads its files by that name.
-    if (IsHeld(decree)) return files_.RemoveAll(temporary_path);
-    if (Exists(files_, path)) RETURN_IF_ERROR(files_.Rename(path, former));
-    RETURN_IF_ERROR(files_.Rename(temporary_path, path));
+    if (IsHeld(decree)) {
+      RETURN_IF_ERROR(files_.RemoveAll(temporary_path));
+      return false;
+    }
+    const bool is_there = Exists(files_, path);
+    if (is_there) {
+      RETURN_IF_ERROR(files_.RemoveAll(former));  // of an attempt that failed behind its names
+      RETURN_IF_ERROR(files_.Rename(path, former));
+    }
+    if (const absl::Status renamed = files_.Rename(temporary_path, path); !renamed.ok()) {
+      if (is_there) files_.Rename(former, path).IgnoreError();  // else Prepare does
+      return renamed;
+    }
   }
   RETURN_IF_ERROR(files_.SyncDirectory(path_));
   RETURN_IF_ERROR(files_.RemoveAll(former));
@@ -157,20 +182,8 @@ absl::Status EngineDirectory::ReplaceCheckpoints(const std::string& temporary_pa
     const MutexLock lock(mutex_);
     checkpoints_[decree];
   }
-  return RemoveOldCheckpoints(1);
-}
-
-// Where the power was cut between the two names, the former one has its own back.
-absl::Status EngineDirectory::EndReplacement(const std::vector<std::string>& names) {
-  for (const std::string& name : names) {
-    absl::string_view taken = name;
-    if (!absl::ConsumeSuffix(&taken, Text(kFormerSuffix))) continue;
-    const std::string path = JoinPath(path_, std::string(taken));
-    if (!DecreeOf(kCheckpointPrefix, std::string(taken)) || Exists(files_, path)) continue;
-    RETURN_IF_ERROR(files_.Rename(JoinPath(path_, name), path));
-    RETURN_IF_ERROR(files_.SyncDirectory(path_));
-  }
-  return absl::OkStatus();
+  RETURN_IF_ERROR(RemoveOldCheckpoints(1));
+  return true;
 }
 
 absl::Status EngineDirectory::RemoveOldCheckpoints(size_t kept) {

@@ -9,8 +9,9 @@
 //                                          install.tmp is not one yet
 // Threads   Thread-safe; everything but newest() waits for the disk.
 // Promises  engine_directory/D1  A checkpoint directory appears whole and durable or not at all.
-//           engine_directory/D2  A checkpoint's decree is never without its directory: after a crash
-//               in the midst of ReplaceCheckpoints and Prepare it is the former or the new one.
+//           engine_directory/D2  A checkpoint's decree is never without its directory: after a
+//               crash in the midst of ReplaceCheckpoints, and Prepare, it is the former or the new
+//               one.
 //           engine_directory/D3  After InstallContent, a crash anywhere, and Prepare, <content> is
 //               the old or the new one.
 // SPDX-License-Identifier: Apache-2.0
@@ -62,7 +63,8 @@ class EngineDirectory {
   // checkpoints that nobody holds are removed. No error where that checkpoint exists already.
   absl::Status AddCheckpoint(const std::string& temporary_path, Decree decree);
   // As AddCheckpoint, and it takes the place of all that nobody holds, one of the same decree too.
-  absl::Status ReplaceCheckpoints(const std::string& temporary_path, Decree decree);
+  // False: that one is held, and nothing is done.
+  absl::StatusOr<bool> ReplaceCheckpoints(const std::string& temporary_path, Decree decree);
   // As Engine::NewestCheckpoint.
   absl::StatusOr<Engine::CheckpointFiles> HoldNewest(std::shared_ptr<void>* hold);
 
@@ -77,8 +79,6 @@ class EngineDirectory {
   absl::Status RemoveOldCheckpoints(size_t kept);
   // One of the same decree is there, and held.
   bool IsHeld(Decree decree) const;
-  // engine_directory/D2
-  absl::Status EndReplacement(const std::vector<std::string>& names);
 
   FileSystem& files_;
   const std::string path_;

@@ -42,7 +42,7 @@ class EngineWrapper : public Base {
   std::shared_ptr<const EngineView> View() const override { return inner_->View(); }
   absl::Status Flush() override { return inner_->Flush(); }
   absl::StatusOr<Decree> Checkpoint() override { return inner_->Checkpoint(); }
-  absl::Status RenewCheckpoints() override { return inner_->RenewCheckpoints(); }
+  absl::StatusOr<bool> RenewCheckpoints() override { return inner_->RenewCheckpoints(); }
   absl::StatusOr<CheckpointFiles> NewestCheckpoint(std::shared_ptr<void>* hold) override {
     return inner_->NewestCheckpoint(hold);
   }

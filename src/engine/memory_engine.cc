@@ -345,7 +345,7 @@ class MemoryEngine : public IndexStore {
     return flushed.decree;
   }
 
-  absl::Status RenewCheckpoints() override {
+  absl::StatusOr<bool> RenewCheckpoints() override {
     ASSIGN_OR_RETURN(const Flushed flushed, FlushUpTo());
     ASSIGN_OR_RETURN(const std::string path, MakeCheckpoint(flushed));
     return directory_.ReplaceCheckpoints(path, flushed.decree);

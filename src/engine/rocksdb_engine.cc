@@ -174,7 +174,7 @@ class RocksdbEngine : public Engine {
     return made.decree;
   }
 
-  absl::Status RenewCheckpoints() override {
+  absl::StatusOr<bool> RenewCheckpoints() override {
     RETURN_IF_ERROR(Flush());
     ASSIGN_OR_RETURN(const NewCheckpoint made, MakeCheckpoint());
     return directory_.ReplaceCheckpoints(made.path, made.decree);

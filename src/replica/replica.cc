@@ -67,6 +67,7 @@ Replica::Replica(std::shared_ptr<const ReplicaHost> host, StrandPtr strand, Open
                          return host_->building->Take(disk_, bytes, host_->env.clock().Now());
                        },
                    .is_member = [this] { return office_.IsMember(); },
+                   .on_compacted = [this] { checkpoints_.Renew(); },
                    .tag = [this] { return Tag(); }}),
       owned_(partition_, admission_, reads_, [this] { compaction_.Consider(); }),
       indexes_(host_->index_slots, store_.engine(), IndexHooks()),

@@ -83,23 +83,34 @@ void ReplicaCheckpoints::WatchReplay() {
   });
 }
 
+void ReplicaCheckpoints::Renew() {
+  is_to_be_renewed_ = true;
+  MakeIfNeeded();
+}
+
 void ReplicaCheckpoints::MakeIfNeeded() {
   if (!office_.IsMember()) return;
   // Effects that wait for the disk must not find a checkpoint of a content that they replace.
   if (hooks_.is_holding() || is_under_way_) return;
   // Without a new write the log may shrink, too: whoever it was kept for may be gone, or too long
   // away.
-  if (engine_->last_applied() <= engine_->last_durable())
+  if (!is_to_be_renewed_ && engine_->last_applied() <= engine_->last_durable())
     return DropUnneededLog(engine_->last_durable());
   is_under_way_ = true;
+  const auto is_renewed = std::make_shared<bool>(false);
   work_.Maintain(
-      [keys = hooks_.hot_keys(), host = host_, directory = directory_](Engine& engine) {
+      [keys = hooks_.hot_keys(), host = host_, directory = directory_, renews = is_to_be_renewed_,
+       is_renewed](Engine& engine) -> absl::Status {
         // With each checkpoint, so that a killed server warms its cache as well.
         KeepHotReads(host->env.files(), directory, keys);
-        return engine.Checkpoint().status();
+        if (!renews) return engine.Checkpoint().status();
+        ASSIGN_OR_RETURN(*is_renewed, engine.RenewCheckpoints());
+        // Somebody copies from the newest one: the next time, then.
+        return *is_renewed ? absl::OkStatus() : engine.Checkpoint().status();
       },
-      [this](const absl::Status& status) {
+      [this, is_renewed](const absl::Status& status) {
         is_under_way_ = false;
+        if (*is_renewed) is_to_be_renewed_ = false;
         if (status.ok()) return OnDurable(engine_->last_durable());
         if (IsRefusal(status)) {
           work_.OnNoSpace("a checkpoint", status);

@@ -17,6 +17,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -63,6 +64,9 @@ class ReplicaCheckpoints {
   void WarmCache();
   // Makes a checkpoint if something is not durable, and drops what the log need not keep.
   void MakeIfNeeded();
+  // A compaction has replaced files: soon no checkpoint holds them any more. Else their room would
+  // not be back before new writes bring the next checkpoints.
+  void Renew();
   // Has the engine write what the log held; drops `until_flushed` then.
   void FlushReplayed(std::shared_ptr<void> until_flushed);
   // To be called when something is appended: looks whether a replay would take too long.
@@ -97,6 +101,8 @@ class ReplicaCheckpoints {
   // The log can't be read somewhere up to here, so learners get checkpoints instead. 0: it can.
   Decree log_damaged_through_;
   bool is_under_way_ = false;
+  // Renew was asked for, and not done yet.
+  bool is_to_be_renewed_ = false;
   bool is_replay_watched_ = false;
   TimerId timer_ = kNoTimer;
 };

@@ -163,16 +163,16 @@ void ReplicaCompaction::NoteCompacted() {
   // As maintenance: the engine must not be exchanged between the last step and its note.
   work_.Maintain(
       [ms = UnixMillis(), count = now_.split_count, of = now_.engine](Engine& engine) {
-        if (count > 0 && of.lock().get() != &engine) return absl::OkStatus();
-        RETURN_IF_ERROR(count == 0 ? engine.NoteCompacted(ms) : engine.NoteCompactedFor(count));
-        // Else the room is not back before new writes bring the next checkpoints.
-        return engine.RenewCheckpoints();
+        if (count == 0) return engine.NoteCompacted(ms);
+        return of.lock().get() == &engine ? engine.NoteCompactedFor(count) : absl::OkStatus();
       },
       [this](const absl::Status& status) {
-        LOG_IF(WARNING, !status.ok()) << hooks_.tag() << " after its compaction: " << status;
+        LOG_IF(WARNING, !status.ok())
+            << hooks_.tag() << " that it was compacted is not noted, it will be again: " << status;
         if (is_closed_) return;
         now_.took_ms = UnixMillis() - now_.begun_ms;
         LOG(INFO) << hooks_.tag() << " was compacted in " << now_.took_ms << " ms";
+        hooks_.on_compacted();
         End();
       });
 }

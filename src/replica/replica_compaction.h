@@ -43,6 +43,8 @@ class ReplicaCompaction {
     std::function<absl::Duration(uint64_t bytes)> pace;
     // Primary or secondary.
     std::function<bool()> is_member;
+    // The content's files are others than they were.
+    std::function<void()> on_compacted;
     // Names the replica in the log.
     std::function<std::string()> tag;
   };

@@ -55,7 +55,7 @@ class FakeEngine : public Engine {
   }
   absl::Status Flush() override { return absl::OkStatus(); }
   absl::StatusOr<Decree> Checkpoint() override { return applied_; }
-  absl::Status RenewCheckpoints() override { return absl::OkStatus(); }
+  absl::StatusOr<bool> RenewCheckpoints() override { return true; }
   absl::StatusOr<CheckpointFiles> NewestCheckpoint(std::shared_ptr<void>*) override {
     return absl::NotFoundError("");
   }

@@ -49,8 +49,8 @@ class ReplacedCheckpointTest : public ::testing::Test {
     ASSIGN_OR_RETURN(const std::string temporary, directory.MakeRoomForCheckpoint());
     RETURN_IF_ERROR(files().CreateDirectories(temporary));
     RETURN_IF_ERROR(WriteFileDurably(files(), JoinPath(temporary, "f"), content));
-    return replaces ? directory.ReplaceCheckpoints(temporary, Decree(decree))
-                    : directory.AddCheckpoint(temporary, Decree(decree));
+    if (!replaces) return directory.AddCheckpoint(temporary, Decree(decree));
+    return directory.ReplaceCheckpoints(temporary, Decree(decree)).status();
   }
   std::string Newest(EngineDirectory& directory) {
     std::shared_ptr<void> hold;
@@ -89,6 +89,39 @@ TEST_F(ReplacedCheckpointTest, OneThatIsHeldStays) {
     ASSERT_TRUE(Make(directory, 7, "seven, compacted", true).ok());
     EXPECT_EQ(Newest(directory), "seven, compacted");
   });
+}
+
+TEST(EngineDirectoryTest, AReplacementThatIsRefusedLeavesTheFormerOne) {
+  TestEnvironment env;
+  FaultyFiles files(env.files());
+  EngineDirectory directory(files, env.root() + "/data", {});
+  ASSERT_TRUE(directory.Prepare().ok());
+  const auto make = [&](std::string_view content) -> absl::StatusOr<std::string> {
+    ASSIGN_OR_RETURN(std::string temporary, directory.MakeRoomForCheckpoint());
+    RETURN_IF_ERROR(files.CreateDirectories(temporary));
+    RETURN_IF_ERROR(WriteFileDurably(files, JoinPath(temporary, "f"), content));
+    return temporary;
+  };
+  const auto newest = [&] {
+    std::shared_ptr<void> hold;
+    const auto held = directory.HoldNewest(&hold);
+    return held.ok() ? ReadFile(files, JoinPath(held->directory, "f")).value_or("") : "none";
+  };
+  ASSERT_TRUE(directory.AddCheckpoint(make("0").value(), Decree(7)).ok());
+  int refused = 0;
+  for (int64_t before = 0;; ++before) {
+    const std::string former = newest(), later = make(std::to_string(before + 1)).value();
+    files.FailOnce(FaultyFiles::Call::kName, before,
+                   [](const std::string&) { return absl::ResourceExhaustedError("no memory"); });
+    const absl::StatusOr<bool> replaced = directory.ReplaceCheckpoints(later, Decree(7));
+    if (replaced.ok()) break;
+    ++refused;
+    // Behind the names it is the later one.
+    EXPECT_TRUE(newest() == former || newest() == std::to_string(before + 1)) << newest();
+    EXPECT_EQ(directory.newest(), Decree(7));
+  }
+  EXPECT_GE(refused, 2);
+  EXPECT_EQ(newest(), std::to_string(refused + 1));
 }
 
 // engine_directory/D2, wherever the power is cut.

@@ -55,6 +55,32 @@ TEST_F(ReplicaCheckpointsTest, NoneBeginsWhileEffectsWaitForTheDisk) {
   EXPECT_EQ(engine_->last_durable(), Decree(0));
 }
 
+TEST_F(ReplicaCheckpointsTest, AfterACompactionTheNewestIsMadeAnewOnceNobodyHoldsIt) {
+  MakePrimary();
+  MakeIfNeeded();
+  const std::string mark = std::string(kDirectory) + "/data/checkpoint.1/a replaced file";
+  std::shared_ptr<void> hold;
+  env_.RunInPool([&] {
+    EXPECT_TRUE(WriteFileDurably(env_.files(), mark, "much").ok());
+    EXPECT_TRUE(engine_->NewestCheckpoint(&hold).ok());
+  });
+  const auto is_there = [&] {
+    bool found = false;
+    env_.RunInPool([&] { found = Exists(env_.files(), mark); });
+    return found;
+  };
+  Do([&] { checkpoints_->Renew(); });
+  Run(absl::Seconds(1));
+  EXPECT_TRUE(is_there()) << "a learner copies it";
+  hold.reset();
+  MakeIfNeeded();
+  EXPECT_FALSE(is_there());
+  EXPECT_EQ(engine_->last_durable(), Decree(1));
+  steps_ = 0;
+  MakeIfNeeded();
+  EXPECT_EQ(steps_, 0) << "once";
+}
+
 // Or a split's child would have to be made anew.
 TEST_F(ReplicaCheckpointsTest, WhatAChildIsToReadIsKeptOfTheLog) {
   MakePrimary();

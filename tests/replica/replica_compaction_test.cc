@@ -25,6 +25,7 @@ class ReplicaCompactionTest : public PartWorld {
 
   CompactionWishes wishes_;
   bool is_member_ = true;
+  int compactions_ = 0;
   std::shared_ptr<CompactionSlots> slots_ = std::make_shared<CompactionSlots>();
   ReplicaCompaction compaction_{env_.clock(),
                                 kPart,
@@ -42,6 +43,7 @@ class ReplicaCompactionTest : public PartWorld {
                                      },
                                  .pace = [](uint64_t) { return absl::Seconds(1); },
                                  .is_member = [this] { return is_member_; },
+                                 .on_compacted = [this] { ++compactions_; },
                                  .tag = [] { return std::string("[2.1]"); }}};
 };
 
@@ -58,6 +60,7 @@ TEST_F(ReplicaCompactionTest, WhatIsDueRunsAndIsNoted) {
   EXPECT_EQ(slots_->Now().running, 1);
   Run(absl::Seconds(5));
   EXPECT_EQ(Status(), ManualCompactStatus::kFinished);
+  EXPECT_EQ(compactions_, 1);
   EXPECT_GT(engine_->last_compacted_ms(), 0);
   EXPECT_EQ(slots_->Now().running, 0);
 }
