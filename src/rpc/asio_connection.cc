@@ -389,6 +389,8 @@ void AsioConnection::HandleFrames() {
       goes_on_ = true;
       ++going_on;
       return asio::post(context_, [self = shared_from_this()] {
+        // Loops that have stopped are emptied by another thread: its count this is not, nor its turn.
+        if (!self->OnOwnLoop()) return;
         self->goes_on_ = false;
         --going_on;
         self->Process();

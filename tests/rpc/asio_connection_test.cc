@@ -9,6 +9,7 @@
 #include <latch>
 
 #include "base/coding.h"
+#include "env/loop_thread.h"
 #include "messages/client_messages.h"
 #include "tests/rpc/loopback.h"
 
@@ -352,6 +353,30 @@ TEST_F(AsioConnectionTest, AClientWithThousandsOfRequestsLetsOthersHaveTheirTurn
   all_sent.count_down();
   EXPECT_TRUE(modest.ReadFrame().has_value());
   EXPECT_LT(handled_before, 300);
+  server.Stop();
+}
+
+// A stopped loop's queue is emptied on the thread that stops it, which handles nobody's requests.
+TEST_F(AsioConnectionTest, WhatWaitsForItsTurnWhenTheLoopsStopIsLeft) {
+  EventLoops loops(1);
+  AsioTransport server(&loops, {.listen = kLoopbackAnyPort});
+  std::latch all_sent(1);
+  std::atomic<int> handled = 0;
+  server.SetHandler([&](InboundRequest request) {
+    if (handled++ == 0) return all_sent.wait();
+    loops.context(0).stop();  // the last turn of the loop, which has more requests than it may take
+    EXPECT_TRUE(OnLoopThread());
+  });
+  ASSERT_TRUE(server.Listen().ok());
+  RawClient greedy(server.local());
+  ASSERT_TRUE(greedy.Write(ThriftGet(0, "k")));
+  std::string bytes;
+  for (int i = 1; i < 3000; ++i) bytes += ThriftGet(i, "k");
+  greedy.WriteWhileTaken(bytes, absl::Milliseconds(200));
+  all_sent.count_down();
+  ASSERT_TRUE(Eventually([&] { return handled > 1; }));
+  loops.Stop();
+  EXPECT_LT(handled, 300);
   server.Stop();
 }
 
