@@ -30,7 +30,7 @@
 //     (this one and the three before: checked after each step, ReplicaState)
 // invariants/R16  a primary proposes nothing and answers no read in a term before each member that
 //     stays has said what it holds (checked where a term opens, Primary, and after each step,
-//     RollCall)
+//     RollCall). After a lost lease it answers none before all have logged a mutation anew
 // invariants/R17  while a child is made and asked for, its parent has proposed nothing behind what
 //     the child holds, under that ballot (checked at each turn and after each step,
 //     Reconfiguration)

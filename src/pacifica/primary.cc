@@ -220,6 +220,14 @@ void Primary::Open() {
   StartQueued();
 }
 
+// The meta server has said that this replica still leads, and would say so too of a state that was
+// put back as it was. Members that follow another's larger ballot do not log what this one prepares.
+void Primary::AffirmTerm() {
+  CHECK(s_.role == PartitionStatus::kPrimary && is_open_);
+  if (s_.list.last_committed() == s_.list.last_prepared()) Propose(Order({}), {});
+  s_.read_barrier = s_.list.last_prepared();
+}
+
 void Primary::Pause() {
   CHECK(s_.role == PartitionStatus::kPrimary);
   dispatch_.Forget();

@@ -70,6 +70,9 @@ class Primary {
   // work. Once in a term, while PRIMARY.
   void Open();
   bool IsOpen() const { return is_open_; }
+  // Goes on after a lost lease: reads wait until each member has logged a mutation of this term
+  // anew. While PRIMARY, with an open term.
+  void AffirmTerm();
   // INACTIVE for a while: nothing is sent any more, and nothing is forgotten.
   void Pause();
   // Another will be primary. Refuses what was not started with kInvalidState, and answers what was

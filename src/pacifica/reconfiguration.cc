@@ -93,8 +93,7 @@ void Reconfiguration::Send() {
 
 void Reconfiguration::RemoveMember(Endpoint node) {
   CHECK(s_.role == PartitionStatus::kPrimary && s_.configuration.IsSecondary(node));
-  // The meta server has just said that it changes nothing now: asking again at once would cost a
-  // pause in service.
+  // The meta server has just refused it: asking again at once would cost a pause in service.
   if (refused_removal_ && refused_removal_->ballot == s_.ballot &&
       s_.now < refused_removal_->ask_again_at) {
     refused_removal_->failed = node;
@@ -326,6 +325,9 @@ void Reconfiguration::OnAnswer(const ConfigurationUpdateAnswered& answer) {
     undecided_.reset();
     EndSession(request.node);
   }
+  // The next failure of that member comes at once.
+  if (err != ErrorCode::kOk && request.type == ConfigType::kDowngradeToInactive)
+    refused_removal_ = {s_.ballot, s_.now + s_.options.update_retry_delay};
   roles_.Adopt(truth, err == ErrorCode::kOk ? "update accepted" : "update refused");
   // It wanted to stay and was left out. Where nobody leads without it nothing was committed without
   // it, and the meta server may count on it again, as it may after a restart.

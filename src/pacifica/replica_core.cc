@@ -411,7 +411,7 @@ void ReplicaCore::Parts::On(const RemoveReceived& event) {
 // does not wait.
 void ReplicaCore::Parts::On(const LeaseLost&) {
   s.connected = false;
-  s.lapsed = true;
+  s.lapsed = s.lapsed_in_office = true;
   if (s.role == kPrimary || s.role == kSecondary) {
     roles.BecomeInactive(Inactivity::kTransient, "lease lost");
   } else if (s.role == kPotentialSecondary) {

@@ -56,6 +56,8 @@ struct ReplicaState {
   bool connected = false;
   // The lease was lost once, and no config sync since has said what is true.
   bool lapsed = false;
+  // The lease was lost since this replica last took office: another may have led meanwhile.
+  bool lapsed_in_office = false;
   // Of the former process, until this one has become a member.
   LastStop last_stop = LastStop::kClean;
   // Since the process began this replica has held all that a primary had prepared at one moment.

@@ -85,7 +85,8 @@ TransitionVerdict RoleKeeper::Adopt(const PartitionConfiguration& configuration,
   CheckMembers(configuration);
   // If it led the ballot before this one, nobody else can have answered reads from what it has
   // prepared.
-  const bool led_before = !s_.initializing && s_.configuration.primary == s_.options.self &&
+  const bool led_before = !s_.initializing && !s_.lapsed_in_office &&
+                          s_.configuration.primary == s_.options.self &&
                           s_.configuration.ballot + 1 == configuration.ballot;
   RaiseBallot(configuration.ballot);
   LeaveRole(to);
@@ -99,9 +100,11 @@ TransitionVerdict RoleKeeper::Adopt(const PartitionConfiguration& configuration,
     sessions_.BeginTerm();
     if (!same_ballot) s_.inherited = s_.list.last_prepared();
     if (!same_ballot && !led_before) s_.read_barrier = s_.inherited;
-    const bool goes_on = same_ballot || led_before;
+    const bool lapsed = std::exchange(s_.lapsed_in_office, false);
+    const bool goes_on = same_ballot ? !lapsed || primary_.IsOpen() : led_before;
     roll_call_.Begin(goes_on ? RollCall::Start::kContinued : RollCall::Start::kAnew);
     primary_.TakeOffice(same_ballot ? Primary::Term::kResumed : Primary::Term::kNew);
+    if (lapsed && primary_.IsOpen()) primary_.AffirmTerm();
   }
   CHECK(s_.role == to && s_.ballot == configuration.ballot) << "it changed again on the way";
   return verdict;

@@ -431,6 +431,22 @@ TEST_F(ReconfigurationTest, AnAcceptedRemovalMakesItPrimaryOfTheRest) {
   EXPECT_EQ(s_.configuration.secondaries, std::vector{NodeAt('C')});
 }
 
+// The meta server knows of a larger ballot, and not of whom: its state was put back (seed 139000375).
+TEST_F(ReconfigurationTest, ARemovalThatIsRefusedAsOutdatedIsNotAskedForAtOnce) {
+  const PartitionConfiguration truth = s_.configuration;
+  reconfiguration_.RemoveMember(NodeAt('B'));
+  reconfiguration_.OnAnswer(
+      {.serial = Asked().serial, .response = {ErrorCode::kInvalidVersion, truth}});
+  EXPECT_EQ(s_.role, kPrimary);
+  s_.effects.send.clear();
+  reconfiguration_.RemoveMember(NodeAt('B'));
+  EXPECT_TRUE(s_.effects.send.empty());
+  EXPECT_TRUE(reconfiguration_.LacksMember());
+  s_.now = reconfiguration_.NextWakeup();
+  reconfiguration_.OnTick();
+  EXPECT_EQ(Asked().request.type, ConfigType::kDowngradeToInactive);
+}
+
 TEST_F(ReconfigurationTest, AMemberThatFailsAgainAfterARefusedRemovalIsAskedAboutLater) {
   reconfiguration_.RemoveMember(NodeAt('B'));
   Refuse(Asked().serial);
