@@ -75,11 +75,12 @@ void ReplicaTable::JudgeChild(const ChildSeed& seed, const ReplicaInfo& found,
   if (it == slots_.end()) return done(ChildState::kBusy, Decree(0));
   if (found.ballot > seed.ballot) return done(ChildState::kOther, Decree(0));
   const bool is_open = it->second.phase == Phase::kOpen;
-  if (found.ballot == seed.ballot && is_open)
-    return done(ChildState::kOpen, found.last_committed_decree);
-  if (found.ballot < seed.ballot && is_open)
-    OnCloseRequested(seed.pid, Effects::Close::kForget, "it is of an earlier attempt to split");
-  else if (found.ballot < seed.ballot)
+  const bool is_of_no_use =
+      found.ballot < seed.ballot || seed.useless_at == found.last_committed_decree;
+  if (is_open && !is_of_no_use) return done(ChildState::kOpen, found.last_committed_decree);
+  if (is_open)
+    OnCloseRequested(seed.pid, Effects::Close::kForget, "it is of no use to this attempt to split");
+  else if (is_of_no_use)
     SetAsideClosed(seed.pid, SetAside::kUnborn);
   else if (it->second.phase == Phase::kClosed)  // nobody needed it until now
     Open(seed.pid, Origin::kFound);

@@ -3,8 +3,9 @@
 //
 // Threads   Called on any strand; answers run on the server's, and must not wait.
 // Lifetime  Outlives the replicas it is given to.
-// Promises  children/C1  A child is put away only for an attempt under a larger ballot, and never
-//               once it has had a role: then its ballot is larger than its parent's was.
+// Promises  children/C1  A child is put away only for an attempt under a larger ballot, or because
+//               it lacks what its parent has committed and its log has dropped. Never once it is
+//               complete, or has had a role: then its ballot is larger than its parent's was.
 //           children/C2  A child is whole and durable, or it is not there.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -13,6 +14,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/ids.h"
@@ -35,6 +37,9 @@ struct ChildSeed {
   std::string checkpoint;
   Decree decree;
   std::shared_ptr<void> hold;
+  // A child of this ballot that ends at just this decree is of no use: the parent's log does not
+  // reach back to it.
+  std::optional<Decree> useless_at;
 };
 
 // What is there of a child.

@@ -135,7 +135,6 @@ void PartitionSplit::OnAllDone() {
   // The step may have ended it, or even begun the next one.
   if (stage_ != Stage::kDraining) return;
   if (!core_.IsHeldForSplit()) return End("its primary takes no writes now");
-  DieAt("split.hold");
   Wake(kDrainMax);
   Drain();
 }
@@ -144,6 +143,7 @@ void PartitionSplit::OnAllDone() {
 
 void PartitionSplit::Drain() {
   if (!core_.IsHeldForSplit()) return End("its configuration changed");
+  DieAt("split.hold");
   if (!core_.IsQuiet() || !hooks_.writes_are_idle()) {
     if (clock_.Now() < step_ends_) return;
     return End("what was under way did not commit soon enough");

@@ -35,9 +35,12 @@ void SplitMember::Answer(const SplitMemberRequest& request, OnAnswer answer) {
   const auto step = static_cast<SplitStep>(request.step);
   if (step != SplitStep::kPrepare && step != SplitStep::kComplete)
     return answer({.err = ErrorCode::kInvalidParameters, .text = "an unknown step"});
+  ChildSeed seed = SeedOf(request);
+  // Not while writes wait: another is made of a checkpoint.
+  if (step == SplitStep::kPrepare) seed.useless_at = out_of_log_at_;
   children_->LookForChild(
-      SeedOf(request), [this, strand = strand_, owner = hooks_.owner(), request,
-                        answer = std::move(answer)](ChildState state, Decree held) mutable {
+      seed, [this, strand = strand_, owner = hooks_.owner(), request, answer = std::move(answer)](
+                ChildState state, Decree held) mutable {
         strand->Post([this, owner, request, state, held, answer = std::move(answer)]() mutable {
           const std::shared_ptr<void> alive = owner.lock();
           if (alive == nullptr) return answer({.err = ErrorCode::kObjectNotFound, .text = ""});
@@ -71,6 +74,9 @@ void SplitMember::Tell(const SplitMemberRequest& request, ChildState state, Decr
     }
     return answer({});
   }
+  if (held == out_of_log_at_)
+    return answer(
+        {.err = ErrorCode::kInvalidState, .text = "what its child lacks was dropped from the log"});
   if (completes && held > request.decree)
     return answer({.err = ErrorCode::kInvalidState, .text = "its child has more"});
   // A secondary hears by the primary's check what is committed.
@@ -81,6 +87,7 @@ void SplitMember::Tell(const SplitMemberRequest& request, ChildState state, Decr
 void SplitMember::Make(const SplitMemberRequest& request) {
   if (is_making_) return;
   is_making_ = true;
+  out_of_log_at_.reset();
   NoteNeed(engine_->last_applied());
   auto seed = std::make_shared<ChildSeed>(SeedOf(request));
   hooks_.maintain(
@@ -107,11 +114,15 @@ void SplitMember::Feed(PartitionId child, Decree held, Decree goal) {
   is_feeding_ = true;
   hooks_.read_history(
       held + 1, goal,
-      [this, child, ballot = core_.ballot()](const absl::StatusOr<std::vector<MutationPtr>>& read) {
+      [this, child, held,
+       ballot = core_.ballot()](const absl::StatusOr<std::vector<MutationPtr>>& read) {
         is_feeding_ = false;
         if (!read.ok()) {
           LOG(WARNING) << hooks_.tag() << " its child lacks a part of the log: " << read.status();
-          failure_ = read.status();
+          if (absl::IsOutOfRange(read.status()))
+            out_of_log_at_ = held;
+          else
+            failure_ = read.status();
           return;
         }
         ParentTail tail{.ballot = ballot};

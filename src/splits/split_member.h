@@ -89,6 +89,9 @@ class SplitMember {
   bool is_making_ = false, is_feeding_ = false;
   // Of the last work for a child, until it was told.
   absl::Status failure_;
+  // The child ended there when the log turned out to have dropped what follows. Until another is
+  // made.
+  std::optional<Decree> out_of_log_at_;
   struct Need {
     Ballot ballot;
     Decree held;

@@ -189,13 +189,33 @@ TEST_F(SplitMemberTest, ItsLogIsKeptForTheChildWhileSomebodyAsks) {
 
 TEST_F(SplitMemberTest, ALogThatCannotBeReadIsTold) {
   Commit(12);
-  log_error_ = absl::OutOfRangeError("dropped");
+  log_error_ = absl::DataLossError("damaged");
   state_ = ChildState::kOpen;
   held_ = Decree(11);
   EXPECT_EQ(Ask(SplitStep::kComplete, 12).err, ErrorCode::kBusy);
   const SplitMemberResponse told = Ask(SplitStep::kComplete, 12);
   EXPECT_EQ(told.err, ErrorCode::kInvalidState);
-  EXPECT_EQ(told.text, "dropped");
+  EXPECT_EQ(told.text, "damaged");
+}
+
+// A split that is paused for long, while the log moves on (seed 139400968).
+TEST_F(SplitMemberTest, AChildThatTheLogHasLeftBehindIsMadeAnew) {
+  Commit(12);
+  log_error_ = absl::OutOfRangeError("dropped");
+  state_ = ChildState::kOpen;
+  held_ = Decree(11);
+  EXPECT_EQ(Ask(SplitStep::kComplete, 12).err, ErrorCode::kBusy);
+  EXPECT_EQ(Ask(SplitStep::kComplete, 12).err, ErrorCode::kInvalidState) << "writes wait";
+  EXPECT_EQ(looked_for_->useless_at, std::nullopt);
+  state_ = ChildState::kBusy;
+  EXPECT_EQ(Ask(SplitStep::kPrepare, 12).err, ErrorCode::kBusy);
+  EXPECT_EQ(looked_for_->useless_at, Decree(11)) << "it is to be put away";
+  state_ = ChildState::kNone;
+  EXPECT_EQ(Ask(SplitStep::kPrepare, 12).err, ErrorCode::kBusy);
+  EXPECT_TRUE(made_.has_value());
+  state_ = ChildState::kOpen;
+  EXPECT_EQ(Ask(SplitStep::kPrepare, 12).err, ErrorCode::kOk);
+  EXPECT_EQ(looked_for_->useless_at, std::nullopt) << "it may end there by chance";
 }
 
 TEST_F(SplitMemberTest, AnotherBallotOrCountIsRefused) {
