@@ -459,7 +459,11 @@ class KilledAtSteps(harness.ClusterTest):
         """How long it took until it came to that step."""
         begun = time.monotonic()
         self.shell(f"split start {table} 16")
-        harness.wait_for(f"{victim.name} ends at {step}", lambda: not victim.is_running(), 120)
+        try:
+            harness.wait_for(f"{victim.name} ends at {step}", lambda: not victim.is_running(), 120)
+        except AssertionError:
+            victim.stop()  # else it would end there in another step's split
+            raise
         met = time.monotonic() - begun
         time.sleep(away)
         victim.start()
@@ -472,11 +476,19 @@ class KilledAtSteps(harness.ClusterTest):
         self.cluster.wait_healthy(table, seconds=120)
         return met
 
+    def create_table_led_by(self, victim, table):
+        """The victim leads some of a new table, but where the meta server has not heard yet that it is back."""
+        def is_made():
+            if self.cluster.partitions(table):
+                self.shell(f"drop {table} -y")
+            self.cluster.create_table(table, partitions=8)
+            return victim is self.cluster.meta or any(partition["primary"] == victim.address for partition in self.cluster.partitions(table))
+        harness.wait_for(f"{victim.name} leads some of {table}", is_made, 120)
+
     def one(self, step, table, chance):
         victim = self.cluster.meta if step in STEPS_OF_META else chance.choice(self.cluster.replicas)
         self.arm(victim, step)
-        # A new table, so that the victim leads some of it.
-        self.cluster.create_table(table, partitions=8)
+        self.create_table_led_by(victim, table)
         harness.run([os.path.join(harness.BUILD, "arion_load"), "load", f"--meta={self.cluster.meta.address}", f"--table={table}",
                      f"-p=recordcount={self.records}", "--threads=128"], timeout=1200)
         writer = kill_test.Writer([os.path.join(harness.BUILD, "tests", "cluster", "kill_writer"), f"--meta={self.cluster.meta.address}",
