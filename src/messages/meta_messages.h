@@ -259,12 +259,13 @@ struct ConfigSyncResponse {
   // Arion's: what the next request must carry. With kInvalidVersion: this request did not carry it,
   // and nothing of it counts.
   std::optional<int64_t> next_number;
-  // Arion's: of stored_replicas, children that may yet be registered. They stay, as they are.
-  std::optional<std::vector<PartitionId>> awaited_children;
+  // Arion's: of stored_replicas, children that may yet be registered; or that were, unheard of by
+  // their replicas, and may be the only copies. They stay, as they are.
+  std::optional<std::vector<PartitionId>> kept_children;
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.err), v(2, s.partitions), v(3, s.gc_replicas), v(1000, s.unneeded_replicas),
-        v(1001, s.next_number), v(1002, s.awaited_children);
+        v(1001, s.next_number), v(1002, s.kept_children);
   }
   bool operator==(const ConfigSyncResponse&) const = default;
 };

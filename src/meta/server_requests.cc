@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "meta/server_requests.h"
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
 #include <vector>
 
@@ -202,14 +204,24 @@ void ServerRequests::AddOthers(const ConfigSyncRequest& sync, ConfigSyncResponse
   const int64_t for_good = UnixSecondsForGood(uses_.clock);
   auto garbage = GarbageOf(uses_.state, Level(), sync.node, for_good);
   if (!garbage.empty()) response.gc_replicas = std::move(garbage);
-  std::vector<PartitionId> awaited;
+  std::vector<PartitionId> kept, unheard;
   for (const ReplicaInfo& report : sync.stored_replicas.value_or(std::vector<ReplicaInfo>{})) {
     const Table* table = uses_.state.FindTable(report.pid.app_id);
-    if (table != nullptr && IsAwaitedChild(*table, report.pid.index)) awaited.push_back(report.pid);
+    const Partition* partition = uses_.state.FindPartition(report.pid);
+    if (partition == nullptr) continue;
+    if (IsAwaitedChild(*table, report.pid.index)) kept.push_back(report.pid);
+    // It was registered, and its server was taken for dead before it heard of that.
+    if (!partition->IsUnregistered() && report.is_unborn.value_or(false))
+      unheard.push_back(report.pid);
   }
+  // Perhaps nobody else has them.
+  const auto unneeded = UnneededOf(uses_.state, Level(), sync.node, unheard, for_good);
+  std::copy_if(unheard.begin(), unheard.end(), std::back_inserter(kept), [&](PartitionId pid) {
+    return std::find(unneeded.begin(), unneeded.end(), pid) == unneeded.end();
+  });
   // One of 2.5.0 ends on partitions in fields that it does not know.
   const bool is_older = uses_.state.FindNode(sync.node)->is_older;
-  if (!awaited.empty() && !is_older) response.awaited_children = std::move(awaited);
+  if (!kept.empty() && !is_older) response.kept_children = std::move(kept);
   if (sync.missing_replicas)
     response.unneeded_replicas =
         UnneededOf(uses_.state, Level(), sync.node, *sync.missing_replicas, for_good);

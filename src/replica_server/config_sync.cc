@@ -211,8 +211,8 @@ void ConfigSync::OnAnswer(const std::vector<ReplicaInfo>& reports, const RpcResu
     host_->MeetMembers(entry.config);
     Adopt(entry);
   }
-  if (response.awaited_children)
-    named.insert(response.awaited_children->begin(), response.awaited_children->end());
+  if (response.kept_children)
+    named.insert(response.kept_children->begin(), response.kept_children->end());
   const OpenFileBudget* files = host_->options.open_files.get();
   // A server without files for new replicas does not keep unwanted ones open for a while.
   const bool has_room = files == nullptr || files->MayTakeReplica();

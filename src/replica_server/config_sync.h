@@ -7,9 +7,8 @@
 //           request is made anew at once, with what is true then.
 //           An older version's meta server ends where a report names a partition that it does not
 //           know: it is asked for its tables before each report, and not told of others.
-// Splits    An answer says of each parent whether it is to be split, and which children it awaits
-//           that are not registered yet. Another unborn child is put away, unless an attempt of
-//           this server still makes it.
+// Splits    An answer says of each parent whether it is to be split, and which unborn children are
+//           to stay. Another one is put away, unless an attempt of this server still makes it.
 // Answers   What a meta server asks that lost its state, whichever it is: also without a lease.
 // Threads   Strand-bound to the server's strand.
 // Promises  config_sync/C1  An answer counts only in the lease term that its request was sent in.

@@ -95,9 +95,9 @@ TEST_F(SplitRequestsTest, TablesAreSplitWhileTheyServe) {
   EXPECT_EQ(EntryOf(1, 0)->info.envs.at(kEnvValidatePartitionHash), "true");
   EXPECT_FALSE(EntryOf(1, 2));
   // Children that were reported, and may yet be registered.
-  EXPECT_EQ(Sync(2, {Child(2), Child(3), Child(5)})->awaited_children,
+  EXPECT_EQ(Sync(2, {Child(2), Child(3), Child(5)})->kept_children,
             (std::vector<PartitionId>{{1, 2}, {1, 3}}));
-  EXPECT_FALSE(Sync(2)->awaited_children);
+  EXPECT_FALSE(Sync(2)->kept_children);
 
   const ConfigurationUpdateRequest request = Registration(0);
   auto answer = Update(request);
@@ -117,7 +117,7 @@ TEST_F(SplitRequestsTest, TablesAreSplitWhileTheyServe) {
   EXPECT_FALSE(EntryOf(1, 0)->meta_split_status);
   EXPECT_EQ(EntryOf(1, 2)->info.partition_count, 4);
   EXPECT_EQ(EntryOf(1, 1)->info.partition_count, 2);
-  EXPECT_EQ(Sync(2, {Child(2), Child(3)})->awaited_children, (std::vector<PartitionId>{{1, 3}}));
+  EXPECT_EQ(Sync(2, {Child(2), Child(3)})->kept_children, (std::vector<PartitionId>{{1, 3}}));
   // Nobody has confirmed the first yet.
   EXPECT_EQ(TakeNews(), std::set{2});
 
@@ -230,7 +230,7 @@ TEST_F(SplitRequestsTest, PausesHoldAtOnceAndAcrossRestarts) {
   EXPECT_EQ(EntryOf(1, 0)->meta_split_status, Is(SplitStatus::kPaused));
   EXPECT_EQ(EntryOf(1, 1)->meta_split_status, Is(SplitStatus::kSplitting));
   const ConfigSyncResponse sync = *Sync(1, {Child(2)});
-  EXPECT_FALSE(sync.awaited_children);
+  EXPECT_FALSE(sync.kept_children);
   EXPECT_FALSE(sync.gc_replicas);
   EXPECT_EQ(Update(Registration(1))->err, ErrorCode::kOk);
 
@@ -246,13 +246,27 @@ TEST_F(SplitRequestsTest, PausesHoldAtOnceAndAcrossRestarts) {
   EXPECT_EQ(QueryOf().status, (std::map<int32_t, int32_t>{{0, 1}}));
 }
 
+// Its server was taken for dead before it heard that the child was registered; seed 139600011.
+TEST_F(SplitRequestsTest, ARegisteredChildIsKeptWhereItWasNotHeardOf) {
+  StartServer(4);
+  Start();
+  EXPECT_EQ(Update(Registration(0))->err, ErrorCode::kOk);
+  ReplicaInfo unborn = Child(2);
+  unborn.is_unborn = true;
+  EXPECT_EQ(Sync(4, {unborn})->kept_children, std::nullopt) << "its group is whole";
+  KillServer(1);
+  Pass(absl::Seconds(15));
+  EXPECT_EQ(Sync(4, {unborn})->kept_children, (std::vector<PartitionId>{{1, 2}}));
+  EXPECT_EQ(Sync(4, {Child(2)})->kept_children, std::nullopt) << "a replica like any other";
+}
+
 TEST_F(SplitRequestsTest, ACancelledSplitLeavesNothing) {
   Start();
   ASSERT_EQ(Control(SplitControl::kCancel, -1, 2).err, ErrorCode::kOk);
   EXPECT_EQ(Update(Registration(0))->err, ErrorCode::kInvalidVersion);
   EXPECT_EQ(Query("t").partitions.size(), 2u);
   EXPECT_FALSE(EntryOf(1, 0)->meta_split_status);
-  EXPECT_FALSE(Sync(1, {Child(2)})->awaited_children);
+  EXPECT_FALSE(Sync(1, {Child(2)})->kept_children);
   StopMeta(sim::CrashMode::kProcess);
   ASSERT_TRUE(StartMeta().ok());
   EXPECT_EQ(Query("t").partitions.size(), 2u);
@@ -366,7 +380,7 @@ TEST_F(SplitRequestsTest, AnOlderServerIsToldOfNoSplit) {
                                            .start_time = ++next_start_time_});
   const auto sync = Ask<ConfigSyncResponse>(
       kRpcConfigSync, ConfigSyncRequest{.node = older, .stored_replicas = {{Child(2)}}});
-  EXPECT_FALSE(sync->awaited_children);
+  EXPECT_FALSE(sync->kept_children);
   ASSERT_EQ(sync->partitions.size(), 2u);
   for (const ConfigurationUpdateRequest& entry : sync->partitions) {
     EXPECT_EQ(entry.info.partition_count, 2);
