@@ -10,6 +10,7 @@
 #include <rocksdb/utilities/options_util.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -275,19 +276,30 @@ TEST_F(RocksdbEngineTest, WhatACompactionReplacedIsHeldByNoCheckpoint) {
     std::map<std::string, std::set<std::string>> found;
     const std::vector<std::string> names = environment_.files().List(data_).value();
     for (const std::string& name : names) {
-      const FileSizes files = FilesOf(environment_.files(), JoinPath(data_, name)).value();
-      for (const auto& [file, size] : files)
+      // Not their sizes: RocksDB may be about to remove one.
+      const auto files = environment_.files().List(JoinPath(data_, name));
+      if (!files.ok()) continue;  // no directory
+      for (const std::string& file : *files)
         if (file.ends_with(".sst")) found[name].insert(file);
     }
     return found;
   };
   std::atomic<bool> cancelled{false};
   ASSERT_TRUE(engine_->CompactFrom("", {.bottommost = true}, &cancelled).ok());
+  auto behind = tables();
+  std::set<std::string> replaced = behind["checkpoint.3"];
+  for (const std::string& live : behind["rdb"]) replaced.erase(live);
+  const auto held = [&] {
+    const std::set<std::string> files = tables()["checkpoint.3"];
+    return std::count_if(replaced.begin(), replaced.end(),
+                         [&](const std::string& file) { return files.contains(file); });
+  };
   ASSERT_TRUE(engine_->Checkpoint().ok());
-  EXPECT_NE(tables()["checkpoint.3"], tables()["rdb"]) << "its decree has one";
+  EXPECT_GT(held(), 0) << "its decree has one";
   ASSERT_TRUE(engine_->RenewCheckpoints().ok());
   EXPECT_EQ(tables().size(), 2);
-  EXPECT_EQ(tables()["checkpoint.3"], tables()["rdb"]);
+  // Not just what rdb has: RocksDB may compact by itself in between.
+  EXPECT_EQ(held(), 0);
   EXPECT_EQ(engine_->last_durable(), Decree(3));
 }
 
