@@ -475,14 +475,15 @@ class Host(unittest.TestCase):
         return glob.glob(os.path.join(server.data_directories()[0], "replica", "reps", "*.pegasus*"))
 
     def give(self, directory, user, mode=None):
-        """As `chown -R`: a file that a running server removes meanwhile (RocksDB's OPTIONS-*.dbtmp) is nobody's."""
+        """As `chown -R`: what a running server removes meanwhile (RocksDB's OPTIONS-*.dbtmp, a checkpoint.tmp) is nobody's."""
         for path, _, names in os.walk(directory):
             for name in names:
                 with contextlib.suppress(FileNotFoundError):
                     os.chown(os.path.join(path, name), user, user)
-            os.chown(path, user, user)
-            if mode is not None:
-                os.chmod(path, mode)
+            with contextlib.suppress(FileNotFoundError):
+                os.chown(path, user, user)
+                if mode is not None:
+                    os.chmod(path, mode)
 
     def test_the_help_says_what_signals_do(self):
         for role in ("meta", "replica"):
