@@ -389,7 +389,8 @@ void AsioConnection::HandleFrames() {
       goes_on_ = true;
       ++going_on;
       return asio::post(context_, [self = shared_from_this()] {
-        // Loops that have stopped are emptied by another thread: its count this is not, nor its turn.
+        // What a stopped loop has left runs on the thread that stops it, which must neither touch
+        // its own count nor handle requests.
         if (!self->OnOwnLoop()) return;
         self->goes_on_ = false;
         --going_on;

@@ -10,7 +10,6 @@
 #include <rocksdb/utilities/options_util.h>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -268,7 +267,8 @@ TEST_F(RocksdbEngineTest, WhatItWasCompactedForSurvivesAndGoesWithACheckpoint) {
 // Also in a table that nobody writes to any more.
 TEST_F(RocksdbEngineTest, WhatACompactionReplacedIsHeldByNoCheckpoint) {
   Open();
-  for (const char* key : {"a", "b", "c"}) {
+  // So few files that RocksDB does not compact by itself, which would part the two sets again.
+  for (const char* key : {"a", "b"}) {
     Apply({Put(key)});
     ASSERT_TRUE(engine_->Checkpoint().ok());
   }
@@ -286,21 +286,12 @@ TEST_F(RocksdbEngineTest, WhatACompactionReplacedIsHeldByNoCheckpoint) {
   };
   std::atomic<bool> cancelled{false};
   ASSERT_TRUE(engine_->CompactFrom("", {.bottommost = true}, &cancelled).ok());
-  auto behind = tables();
-  std::set<std::string> replaced = behind["checkpoint.3"];
-  for (const std::string& live : behind["rdb"]) replaced.erase(live);
-  const auto held = [&] {
-    const std::set<std::string> files = tables()["checkpoint.3"];
-    return std::count_if(replaced.begin(), replaced.end(),
-                         [&](const std::string& file) { return files.contains(file); });
-  };
   ASSERT_TRUE(engine_->Checkpoint().ok());
-  EXPECT_GT(held(), 0) << "its decree has one";
+  EXPECT_NE(tables()["checkpoint.2"], tables()["rdb"]) << "its decree has one";
   ASSERT_TRUE(engine_->RenewCheckpoints().ok());
   EXPECT_EQ(tables().size(), 2);
-  // Not just what rdb has: RocksDB may compact by itself in between.
-  EXPECT_EQ(held(), 0);
-  EXPECT_EQ(engine_->last_durable(), Decree(3));
+  EXPECT_EQ(tables()["checkpoint.2"], tables()["rdb"]);
+  EXPECT_EQ(engine_->last_durable(), Decree(2));
 }
 
 TEST_F(RocksdbEngineTest, ACompactionOnRequestMergesAllAndIsNoted) {
