@@ -92,6 +92,10 @@ class SmallDisk:
                 except OSError:
                     chunk //= 2
 
+    def available(self):
+        space = os.statvfs(self.path)
+        return space.f_bavail * space.f_bsize
+
     def free(self):
         os.remove(self.ballast)
 
