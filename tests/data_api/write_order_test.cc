@@ -5,7 +5,8 @@
 
 #include <map>
 #include <random>
-#include <set>
+#include <utility>
+#include <vector>
 
 namespace arion {
 namespace {
@@ -90,58 +91,124 @@ TEST(WriteOrderTest, DroppedOnesAreToldInTheOrderTheyCame) {
   EXPECT_EQ(order.hash_keys(), 0u);
 }
 
+TEST(WriteOrderTest, OneOfSeveralHashKeysBeginsWhenItIsTheNextAtEachOfThem) {
+  WriteOrder order;
+  order.Enter(7, 1, kDecided);
+  order.Enter(8, 2, kDecided);
+  order.EnterAll({7, 8, 9}, 3);
+  order.Enter(9, 4, kBlind);
+  order.Enter(7, 5, kBlind);
+  EXPECT_EQ(Ready(order), (Tokens{1, 2}));
+  order.Settle(7);
+  EXPECT_EQ(Ready(order), Tokens{}) << "4 and 5 are behind 3, which waits for 2";
+  order.Settle(8);
+  EXPECT_EQ(Ready(order), (Tokens{3, 4, 5}));
+  for (const uint64_t hash : {7, 7, 7, 8, 8, 9, 9}) order.Leave(hash);
+  EXPECT_EQ(order.hash_keys(), 0u);
+}
+
+TEST(WriteOrderTest, ADecidedOneWaitsForOneOfSeveralHashKeys) {
+  WriteOrder order;
+  order.EnterAll({7, 8}, 1);
+  order.Enter(8, 2, kDecided);
+  EXPECT_EQ(Ready(order), Tokens{1});
+  order.Leave(7);
+  EXPECT_EQ(Ready(order), Tokens{});
+  order.Leave(8);
+  EXPECT_EQ(Ready(order), Tokens{2});
+}
+
+TEST(WriteOrderTest, OnesOfSeveralHashKeysNeverWaitForEachOther) {
+  WriteOrder order;
+  order.Enter(7, 1, kDecided);
+  order.EnterAll({7, 8}, 2);
+  order.EnterAll({9, 8}, 3);
+  order.EnterAll({9, 7}, 4);
+  order.EnterAll({6}, 5);
+  EXPECT_EQ(Ready(order), (Tokens{1, 5}));
+  order.Settle(7);
+  EXPECT_EQ(Ready(order), (Tokens{2, 3, 4})) << "as they came";
+}
+
+TEST(WriteOrderTest, ADroppedOneOfSeveralHashKeysIsToldOnceAndLeavesNothing) {
+  WriteOrder order;
+  order.Enter(7, 1, kDecided);
+  order.EnterAll({7, 8, 9}, 2);
+  order.Enter(9, 3, kBlind);
+  Ready(order);
+  EXPECT_EQ(order.DropWaiting(), (Tokens{2, 3}));
+  EXPECT_EQ(order.hash_keys(), 1u);
+  order.Enter(9, 4, kDecided);
+  EXPECT_EQ(Ready(order), Tokens{4});
+  order.Settle(7);
+  order.Leave(7);
+  order.Settle(9);
+  order.Leave(9);
+  EXPECT_EQ(order.hash_keys(), 0u);
+}
+
 // write_order/Q1 and write_order/Q2 over random sequences, against a list a hash key.
 TEST(WriteOrderTest, KeepsItsPromisesInAnyOrderOfEvents) {
   struct Write {
     WriteOrder::Token token;
     WriteOrder::Kind kind;
+    std::vector<uint64_t> hashes;
     bool begun = false, settled = false;
   };
   std::mt19937 random(3);
   const auto below = [&](size_t n) { return random() % n; };
   WriteOrder order;
-  std::map<uint64_t, std::vector<Write>> keys;
-  std::map<WriteOrder::Token, uint64_t> hash_of;
+  std::map<WriteOrder::Token, Write> writes;
+  // In the order in which they entered.
+  std::map<uint64_t, Tokens> keys;
   WriteOrder::Token next = 1;
-  int64_t left = 0;
-  for (int step = 0; step < 100000; ++step) {
+  int64_t left = 0, left_of_several = 0;
+  // At the end what is there is let go.
+  for (int step = 0; step < 100000 || !writes.empty(); ++step) {
     const uint64_t hash = below(4);
-    std::vector<Write>& writes = keys[hash];
-    const size_t what = below(3);
-    if (what == 0 && writes.size() < 12) {
-      const auto kind = below(2) == 0 ? kBlind : kDecided;
-      writes.push_back({next, kind});
-      hash_of[next] = hash;
-      order.Enter(hash, next++, kind);
-    } else if (!writes.empty()) {
-      const size_t i = below(writes.size());
-      if (!writes[i].begun) continue;
-      if (writes[i].kind == kDecided && !writes[i].settled) {
-        order.Settle(hash);
-        writes[i].settled = true;
+    if (step < 100000 && below(3) == 0 && keys[hash].size() < 12) {
+      Write write{next, below(2) == 0 ? kBlind : kDecided, {hash}};
+      if (below(3) == 0) {
+        write.kind = kBlind;
+        for (uint64_t other = 0; other < 4; ++other)
+          if (other != hash && below(2) == 0) write.hashes.push_back(other);
+        order.EnterAll(write.hashes, next);
       } else {
-        order.Leave(hash);
-        writes.erase(writes.begin() + static_cast<ptrdiff_t>(i));
+        order.Enter(hash, next, write.kind);
+      }
+      for (const uint64_t one : write.hashes) keys[one].push_back(next);
+      writes[next++] = write;
+    } else if (!keys[hash].empty()) {
+      const WriteOrder::Token token = keys[hash][below(keys[hash].size())];
+      Write& write = writes[token];
+      if (!write.begun) continue;
+      if (write.kind == kDecided && !write.settled) {
+        order.Settle(hash);
+        write.settled = true;
+      } else {
+        for (const uint64_t one : write.hashes) {
+          order.Leave(one);
+          std::erase(keys[one], token);
+        }
         ++left;
+        if (write.hashes.size() > 1) ++left_of_several;
+        writes.erase(token);
       }
     }
     for (const WriteOrder::Token token : Ready(order)) {
-      std::vector<Write>& all = keys[hash_of[token]];
-      size_t begun = 0;
-      for (Write& write : all) {
-        if (write.token == token) {
-          write.begun = true;
-          ASSERT_TRUE(write.kind == kBlind || begun == 0)
-              << "write_order/Q2: something is under way";
-          break;
+      ASSERT_FALSE(std::exchange(writes[token].begun, true));
+      for (const uint64_t one : writes[token].hashes)
+        for (const WriteOrder::Token before : keys[one]) {
+          if (before == token) break;
+          ASSERT_TRUE(writes[before].begun) << "write_order/Q1";
+          ASSERT_TRUE(writes[before].kind == kBlind || writes[before].settled) << "write_order/Q2";
+          ASSERT_EQ(writes[token].kind, kBlind) << "write_order/Q2: something is under way";
         }
-        ASSERT_TRUE(write.begun) << "write_order/Q1";
-        ASSERT_TRUE(write.kind == kBlind || write.settled) << "write_order/Q2";
-        ++begun;
-      }
     }
   }
   EXPECT_GT(left, 5000);
+  EXPECT_GT(left_of_several, 1000);
+  EXPECT_EQ(order.hash_keys(), 0u) << "write_order/Q3";
 }
 
 }  // namespace
