@@ -25,6 +25,8 @@ struct Draft {
   // Older versions keep log files in reserve only when both are set.
   std::optional<uint64_t> older_reserve_bytes;
   std::optional<int64_t> older_reserve_seconds;
+  // "file:line" of the last line of an older version's [duplication-group].
+  std::string older_group_origin;
   // "file:line" of an empty list of data directories.
   std::string older_no_disks_origin;
   // <home>/replica/slog

@@ -7,6 +7,7 @@
 #include <cctype>
 #include <set>
 
+#include "base/duplication_group.h"
 #include "base/status.h"
 #include "env/named_address.h"
 
@@ -108,6 +109,36 @@ absl::StatusOr<Endpoint> ParseListenAddress(std::string_view text) {
   if (!text.starts_with(kEverywhere)) return ParseAddress(text);
   ASSIGN_OR_RETURN(const int64_t port, ParseInteger(text.substr(kEverywhere.size()), 1, 65535));
   return Endpoint{INADDR_ANY, static_cast<uint16_t>(port)};
+}
+
+absl::StatusOr<std::map<std::string, uint8_t>> ParseClusterIds(std::string_view text) {
+  std::map<std::string, uint8_t> ids;
+  for (std::string_view part : SplitAtCommas(text)) {
+    const size_t colon = part.find(':');
+    if (colon == std::string_view::npos)
+      return Invalid(
+          absl::StrCat("\"", Text(part), "\" is not cluster:id; write it as here:1,there:2"));
+    RETURN_IF_ERROR(
+        AddClusterId(TrimSpace(part.substr(0, colon)), TrimSpace(part.substr(colon + 1)), &ids));
+  }
+  return ids;
+}
+
+absl::Status AddClusterId(std::string_view name, std::string_view id,
+                          std::map<std::string, uint8_t>* ids) {
+  if (name.empty()) return Invalid("a cluster without a name; write it as here:1,there:2");
+  absl::StatusOr<int64_t> number =
+      ParseInteger(id, DuplicationGroup::kIdMin, DuplicationGroup::kIdMax);
+  if (!number.ok())
+    return Invalid(absl::StrCat("cluster ", Text(name), ": id \"", Text(id), "\" is ",
+                                number.status().message()));
+  for (const auto& [other, taken] : *ids)
+    if (taken == *number)
+      return Invalid(absl::StrCat("clusters ", other, " and ", Text(name), " have the same id ",
+                                  *number, "; give each its own"));
+  if (!ids->emplace(name, static_cast<uint8_t>(*number)).second)
+    return Invalid(absl::StrCat("cluster ", Text(name), " stands twice; name it once"));
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<std::pair<std::string, std::string>>> ParseDisks(std::string_view text) {

@@ -9,6 +9,7 @@
 #include <absl/time/time.h>
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -34,6 +35,11 @@ absl::StatusOr<std::vector<NamedAddress>> ParseNamedAddresses(std::string_view t
 absl::StatusOr<Endpoint> ParseAddress(std::string_view text);
 // The same; "0.0.0.0:34601", every address of this machine, is allowed too.
 absl::StatusOr<Endpoint> ParseListenAddress(std::string_view text);
+// "c1:1,c2:2"; names and ids are distinct, the ids 1 to 127.
+absl::StatusOr<std::map<std::string, uint8_t>> ParseClusterIds(std::string_view text);
+// Adds one cluster under the same rules.
+absl::Status AddClusterId(std::string_view name, std::string_view id,
+                          std::map<std::string, uint8_t>* ids);
 // "tag:path,..."
 absl::StatusOr<std::vector<std::pair<std::string, std::string>>> ParseDisks(std::string_view text);
 

@@ -217,6 +217,8 @@ const std::vector<OlderRule>& OlderRules(ServerKind kind) {
       {"", "learn_app_max_concurrent_count",
        SetOlderNumber<kReplica, &R::max_concurrent_copies, 1, 1000>, kOfReplica},
       {"", "max_allowed_write_size", SetOlderWriteSize, kOfReplica},
+      {"", "dup_lagging_write_threshold_ms", SetOlderInterval<kReplica, &R::duplicate_lag_max, 1>,
+       kOfReplica},
       {"", "log_private_file_size_mb", SetOlderLogFileMegabytes, kOfReplica},
       {"", "log_private_reserve_max_size_mb", SetOlderReserveMegabytes, kOfReplica},
       {"", "log_private_reserve_max_time_seconds", SetOlderReserveSeconds, kOfReplica},

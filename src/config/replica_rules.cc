@@ -196,6 +196,11 @@ constexpr Rule kRules[] = {
      SetNumber<kReplica, &R::prepare_list_capacity, 2, 100000>},
     {{"arion.replica", "write_size_max", "largest write request", "1 MiB"},
      SetSize<kReplica, &R::max_allowed_write_bytes, kWriteBytesMin, kWriteBytesMax>},
+    {{"arion.replica", "duplicate_lag_max",
+      "writes of another cluster that are done here later after they were ordered there count as "
+      "late (late_duplicates_total)",
+      "10s", kAdvanced},
+     SetInterval<kReplica, &R::duplicate_lag_max>},
     {{"arion.replica", "index_builders",
       "replicas whose indexes are built at a time, each in one walk over its data; 1: one after "
       "the other",

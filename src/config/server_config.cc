@@ -12,6 +12,7 @@
 #include "base/nearest_name.h"
 #include "base/status.h"
 #include "config/config_rules.h"
+#include "config/config_value.h"
 #include "config/ini_file.h"
 #include "config/older_config_rules.h"
 
@@ -19,6 +20,8 @@ namespace arion {
 namespace {
 
 constexpr int32_t kPegasusPrepareListCapacity = 110;  // its default
+constexpr char kGroup[] = "duplication_group";
+constexpr char kOlderDuplicationGroup[] = "duplication-group";
 constexpr char kOlderPrepareListCapacity[] = "max_mutation_count_in_prepare_list";
 
 bool IsOurs(std::string_view section) {
@@ -73,6 +76,16 @@ absl::Status ApplyOlder(ServerKind kind, const IniFile& file, Draft& draft) {
   for (const IniEntry& entry : file.entries()) {
     if (IsOurs(entry.section)) continue;
     std::string origin = OriginOf(file, entry);
+    // The only section whose keys are names.
+    if (entry.section == kOlderDuplicationGroup) {
+      if (absl::Status status =
+              AddClusterId(entry.key, entry.value, &draft.config.replica.duplication_group.ids);
+          !status.ok())
+        return ValueError(origin, absl::StrCat("[", entry.section, "] ", entry.key), entry.value,
+                          status);
+      draft.older_group_origin = origin;
+      continue;
+    }
     const OlderRule* found = nullptr;
     // The last rule that fits counts: the rule with the kind's own section stands behind the common
     // ones.
@@ -233,6 +246,13 @@ absl::Status CheckNames(const Origins& at, const ServerConfig& config) {
         ": they are one cluster, so both are the name that the Pegasus servers have in their "
         "[replication] cluster_name; write the same"));
   }
+  if (const auto& ids = config.replica.duplication_group.ids;
+      !ids.empty() && !ids.contains(config.cluster_name)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        at(kGroup), ": this server's cluster_name = ", config.cluster_name,
+        " is not in the duplication group, so its records could not be told from others'; add it "
+        "to the group with an id of its own"));
+  }
   return absl::OkStatus();
 }
 
@@ -362,7 +382,10 @@ absl::StatusOr<ServerConfig> MakeServerConfig(ServerKind kind, const IniFile& fi
   if (draft.older_port) config.listen = {OwnAddress(draft.older_interface), *draft.older_port};
   RETURN_IF_ERROR(ApplyOurs(file, draft, &origins));
   RETURN_IF_ERROR(ApplyFlags(flags, draft, &origins));
+  if (!draft.older_group_origin.empty()) origins.emplace(kGroup, draft.older_group_origin);
   RETURN_IF_ERROR(CheckTogether(kind, file.name(), origins, config));
+  if (const auto& ids = config.replica.duplication_group.ids; !ids.empty())
+    config.replica.duplication_group.own_id = ids.at(config.cluster_name);
   if (!config.advertised.IsValid()) config.advertised = config.listen;
 
   CompleteSharedLogDirectories(draft);

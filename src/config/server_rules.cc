@@ -86,6 +86,15 @@ absl::Status SetMinReplicaCountFrom(Draft& draft, std::string_view value, const 
   return absl::OkStatus();
 }
 
+absl::Status SetDuplicationGroup(Draft& draft, std::string_view value, const std::string&) {
+  auto& ids = draft.config.replica.duplication_group.ids;
+  // It replaces what an older section says, as a whole.
+  ids.clear();
+  if (value.empty()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(ids, ParseClusterIds(value));
+  return absl::OkStatus();
+}
+
 constexpr uint8_t kChangeable = Setting::kChangeable, kAdvanced = Setting::kAdvanced;
 using C = ServerConfig;
 
@@ -95,6 +104,11 @@ constexpr Rule kRules[] = {
       "refused",
       "onebox"},
      SetClusterName},
+    {{"arion.server", "duplication_group",
+      "the clusters that duplicate tables to each other, and their ids (1 to 127): here:1,there:2; "
+      "the same at each of them, and this cluster's name is one; empty: none does",
+      ""},
+     SetDuplicationGroup},
     {{"arion.server", "listen", "address to listen at; 0.0.0.0 means every address of this machine",
       "127.0.0.1:34601 (meta), 127.0.0.1:34801 (replica)"},
      SetListen},

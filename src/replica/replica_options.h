@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/duplication_group.h"
 #include "base/ids.h"
 #include "copies/copy_throttle.h"
 #include "copies/peer_pace.h"
@@ -60,6 +61,10 @@ struct ReplicaServerOptions {
   int32_t max_mutations_in_flight = 20;
   int32_t prepare_list_capacity = 110;
   uint64_t max_allowed_write_bytes = 1 << 20;
+  // The clusters whose writes are taken, and what one of these may take until it is done here
+  // without being counted as late.
+  DuplicationGroup duplication_group;
+  absl::Duration duplicate_lag_max = absl::Seconds(10);
   // Replicas whose indexes are built at a time; each is one walk over its data.
   int index_builders = 4;
   // The private log's files: their size, whether they are filled with zeros ahead of use, and what

@@ -37,6 +37,7 @@ TEST(OlderConfigRulesTest, AnOlderFileActsAndListsTheRestOnce) {
            "[meta_server]\nserver_list = 127.0.0.1:34601,127.0.0.1:34602\n"
            "[replication]\ncluster_name = old\ndata_dirs = a:/d/1,b:/d/2\n"
            "staleness_for_commit = 10\nlog_private_file_size_mb = 16\n"
+           "dup_lagging_write_threshold_ms = 1500\n"
            "fd_lease_seconds = 20\nfd_grace_seconds = 22\n"
            "fd_check_interval_seconds = 2\ngroup_check_interval_ms = 50000\n"
            "[network]\nprimary_interface = lo\n"
@@ -47,6 +48,7 @@ TEST(OlderConfigRulesTest, AnOlderFileActsAndListsTheRestOnce) {
   EXPECT_EQ(config->cluster_name, "old");
   EXPECT_EQ(config->disks[1].path, "/d/2");
   EXPECT_EQ(config->replica.max_mutations_in_flight, 10);
+  EXPECT_EQ(config->replica.duplicate_lag_max, absl::Milliseconds(1500));
   EXPECT_EQ(config->replica.log_segment_bytes, 16u << 20);
   EXPECT_EQ(config->replica.lease, absl::Seconds(20));
   EXPECT_EQ(config->meta.grace, absl::Seconds(22));

@@ -26,7 +26,7 @@ TEST(ReplicaRulesTest, DiskAndLogKeysAct) {
       "replay_seconds_max = 3\nlog_reserve_size = 1 GiB\nlog_reserve_time = 10h\n"
       "slow_member_ratio = 9\nslow_member_pause_max = 5m\nlog_reserve_files = "
       "7\nlog_for_member_size = 3 GiB\nlog_for_member_time = 2h\n"
-      "log_for_member_files = 9\nlog_keep_duplicated = false\n"
+      "log_for_member_files = 9\nlog_keep_duplicated = false\nduplicate_lag_max = 7s\n"
       "log_method = threads\nlog_zeros_ahead_max = 64 MiB\n");
   ASSERT_TRUE(config.ok()) << config.status();
   EXPECT_EQ(config->replica.disk.available_bytes_min, 2u << 20);
@@ -42,6 +42,7 @@ TEST(ReplicaRulesTest, DiskAndLogKeysAct) {
   EXPECT_EQ(config->replica.log_for_member.age_max_seconds, 7200);
   EXPECT_EQ(config->replica.log_for_member.files_max, 9);
   EXPECT_FALSE(config->replica.log_keep_duplicated);
+  EXPECT_EQ(config->replica.duplicate_lag_max, absl::Seconds(7));
   EXPECT_EQ(config->log_device.method, LogDeviceOptions::Method::kThreads);
   EXPECT_EQ(config->log_device.zeros_ahead_bytes_max, 64u << 20);
 

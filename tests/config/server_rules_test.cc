@@ -43,5 +43,53 @@ TEST(ServerRulesTest, ThePegasusClusterThatIsJoinedIsTheOneTheServerIsOf) {
   }
 }
 
+TEST(ServerRulesTest, TheDuplicationGroupIsReadFromEitherSection) {
+  const std::string named = "[replication]\ncluster_name = here\n";
+  EXPECT_FALSE(MakeReplica("")->replica.duplication_group.IsSet());
+  for (const std::string& text :
+       {named + "[duplication-group]\nhere = 3\nthere = 127\n",
+        named + "[arion.server]\nduplication_group = here : 3, there:127\n",
+        named + "[duplication-group]\nhere = 5\nelsewhere = 6\n"
+                "[arion.server]\nduplication_group = here:3,there:127\n"}) {
+    const auto config = MakeReplica(text);
+    ASSERT_TRUE(config.ok()) << config.status();
+    const DuplicationGroup& group = config->replica.duplication_group;
+    EXPECT_EQ(group.ids, (std::map<std::string, uint8_t>{{"here", 3}, {"there", 127}}));
+    EXPECT_EQ(group.own_id, 3);
+    EXPECT_TRUE(group.Has(127));
+    EXPECT_FALSE(group.Has(5));
+    EXPECT_THAT(config->warnings, testing::IsEmpty());
+  }
+  EXPECT_FALSE(MakeReplica(named + "[duplication-group]\nhere = 5\n"
+                                   "[arion.server]\nduplication_group =\n")
+                   ->replica.duplication_group.IsSet());
+}
+
+TEST(ServerRulesTest, ADuplicationGroupThatCantBeIsRefusedAtTheStart) {
+  const std::string named = "[replication]\ncluster_name = here\n";
+  const auto of_section = [&](const std::string& lines) {
+    return ErrorOf(MakeReplica(named + "[duplication-group]\n" + lines));
+  };
+  const auto of_key = [&](const std::string& value) {
+    return ErrorOf(MakeReplica(named + "[arion.server]\nduplication_group = " + value + "\n"));
+  };
+  using testing::AllOf;
+  using testing::HasSubstr;
+  EXPECT_THAT(of_section("here = 0\n"),
+              AllOf(HasSubstr("[duplication-group] here = \"0\""),
+                    HasSubstr("out of range; write a number between 1 and 127")));
+  EXPECT_THAT(of_section("here = 1\nthere = 128\n"), HasSubstr("between 1 and 127"));
+  EXPECT_THAT(of_section("here = one\n"), HasSubstr("not a number"));
+  EXPECT_THAT(of_section("here = 1\nthere = 1\n"), HasSubstr("have the same id 1; give each"));
+  EXPECT_THAT(of_section("here = 1\nhere = 2\n"), HasSubstr("cluster here stands twice"));
+  EXPECT_THAT(of_section("there = 1\n"),
+              AllOf(HasSubstr("cluster_name = here is not in the duplication group"),
+                    HasSubstr("add it to the group")));
+  EXPECT_THAT(of_key("there:1"), HasSubstr("is not in the duplication group"));
+  EXPECT_THAT(of_key("here"), HasSubstr("is not cluster:id; write it as here:1,there:2"));
+  EXPECT_THAT(of_key("here:1,:2"), HasSubstr("a cluster without a name"));
+  EXPECT_THAT(of_key("here:1,there:-2"), HasSubstr("between 1 and 127"));
+}
+
 }  // namespace
 }  // namespace arion
