@@ -9,7 +9,8 @@
 // Lifetime  A part of a replica, beside its ServedPartition.
 // Promises  admission/A1  Each request that is taken here is answered, dropped as the table wants
 //               it, or given to its `again`, once; also when the replica goes.
-//           admission/A2  What frees space is let through whatever the quota says.
+//           admission/A2  What frees space is let through whatever the quota says. Another
+//               cluster's writes come several at a time, and count as puts.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client_requests/client_writes.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/crc.h"
@@ -8,7 +9,9 @@
 #include "base/status.h"
 #include "client_requests/admission.h"
 #include "client_requests/office.h"
+#include "data_api/duplicated_writes.h"
 #include "env/file_system.h"
+#include "rpc/thrift_codec.h"
 
 namespace arion {
 namespace {
@@ -18,12 +21,14 @@ constexpr uint64_t kUndecidedBytesMax = 64 << 20;
 // Of one request's keys and values, each key whole.
 constexpr uint64_t kExpandedBytesMax = 128 << 20;
 
+// Of one hash key in the order of writes.
+constexpr uint64_t kOrderBytes = 200;
+
 // Of a client's write.
 RequestKind KindOf(WriteCode code) {
   // The codes of both enumerations are in the same order.
-  static_assert(static_cast<int>(WriteCode::kCheckAndMutate) - static_cast<int>(WriteCode::kPut) ==
-                static_cast<int>(RequestKind::kCheckAndMutate) -
-                    static_cast<int>(RequestKind::kPut));
+  static_assert(static_cast<int>(WriteCode::kDuplicate) - static_cast<int>(WriteCode::kPut) ==
+                static_cast<int>(RequestKind::kDuplicate) - static_cast<int>(RequestKind::kPut));
   return static_cast<RequestKind>(static_cast<int>(RequestKind::kPut) + static_cast<int>(code) -
                                   static_cast<int>(WriteCode::kPut));
 }
@@ -43,13 +48,9 @@ void ClientWrites::Write(WriteCode code, ClientRequest request, Instant deadline
   const auto refuse = [&](ErrorCode error) { request.responder.Reply(error); };
   if (partition_.office.IsClosed()) return refuse(ErrorCode::kInvalidState);
   if (admission_.IsDenied(request, &DenyRule::writes)) return;
-  if (request_bytes_max_ != 0 && request.body.size() > request_bytes_max_) {
-    LOG_EVERY_N(WARNING, 100) << partition_.tag() << " " << WriteCodeName(code) << " of "
-                              << request.body.size() << " bytes refused: at most "
-                              << request_bytes_max_;
-    partition_.figures().Count(ReplicaCount::kOversizedWrites);
+  // Of a DUPLICATE each write is judged by itself: together they may be more.
+  if (code != WriteCode::kDuplicate && IsOversized(code, request.body.size()))
     return refuse(ErrorCode::kInvalidData);
-  }
   // A header without a hash is of old Python clients: only the keys are judged then, as they are in
   // any case (Order).
   if (const KeyOwnership owned = admission_.Settings().KeysOf(partition_.pid.index);
@@ -83,16 +84,68 @@ void ClientWrites::Write(WriteCode code, ClientRequest request, Instant deadline
   Enter(code, std::move(request), deadline);
 }
 
+bool ClientWrites::IsOversized(WriteCode code, uint64_t bytes) {
+  if (options_.request_bytes_max == 0 || bytes <= options_.request_bytes_max) return false;
+  LOG_EVERY_N(WARNING, 100) << partition_.tag() << " " << WriteCodeName(code) << " of " << bytes
+                            << " bytes refused: at most " << options_.request_bytes_max;
+  partition_.figures().Count(ReplicaCount::kOversizedWrites);
+  return true;
+}
+
 void ClientWrites::Enter(WriteCode code, ClientRequest request, Instant deadline) {
-  const auto refuse = [&](ErrorCode error) { request.responder.Reply(error); };
+  if (code == WriteCode::kDuplicate) return EnterDuplicate(std::move(request), deadline);
   absl::StatusOr<WriteOperation> operation = WriteOperation::Decode(code, std::move(request.body));
-  if (!operation.ok()) return refuse(ErrorCode::kInvalidData);
+  if (!operation.ok()) return request.responder.Reply(ErrorCode::kInvalidData);
   if (!operation->IsAcceptable())
     return request.responder.Reply(
         ErrorCode::kOk, EncodeAnswer(code, operation->Refusal(), partition_.pid, kInvalidDecree,
                                      partition_.server));
+  Enter(*std::move(operation), {}, std::move(request), deadline);
+}
+
+// A sender of 2.5.0 ends its process where the answer itself says "invalid argument", and repeats
+// the request after any other error. So only what its operator has to change is answered that way
+// (rpc/PROTOCOL.md 5.8).
+void ClientWrites::EnterDuplicate(ClientRequest request, Instant deadline) {
+  const auto refuse = [&](ErrorCode error, const std::string& why) {
+    LOG_EVERY_T(WARNING, 10) << partition_.tag() << " a DUPLICATE of "
+                             << request.header.from.ToString() << " refused: " << why;
+    request.responder.Reply(error);
+  };
+  if (!options_.duplication_group.IsSet())
+    return refuse(ErrorCode::kOperationDisabled,
+                  "this server was told of no duplication group; write duplication_group into "
+                  "[arion.server]");
+  absl::StatusOr<DuplicateRequest> duplicate = DecodeSentDuplicate(request.body);
+  if (!duplicate.ok()) return refuse(ErrorCode::kInvalidData, duplicate.status().ToString());
+  if (const auto refusal = RefusalOf(*duplicate, options_.duplication_group)) {
+    LOG_EVERY_T(WARNING, 10) << partition_.tag() << " a DUPLICATE of "
+                             << request.header.from.ToString()
+                             << " refused: " << Text(*refusal->error_hint)
+                             << "; both clusters need the same duplication group";
+    return request.responder.Reply(ErrorCode::kOk, EncodeWrapped(*refusal));
+  }
+  if (WantsToYield(*duplicate))
+    return refuse(ErrorCode::kOperationDisabled, "it asks to yield to later records");
+  std::vector<int64_t> times;
+  times.reserve(duplicate->entries.size());
+  for (const DuplicateEntry& entry : duplicate->entries) {
+    if (entry.raw_message && IsOversized(WriteCode::kDuplicate, entry.raw_message->bytes.size()))
+      return request.responder.Reply(ErrorCode::kInvalidData);
+    times.push_back(entry.timestamp_us.value_or(0));
+  }
+  absl::StatusOr<WriteOperation> operation =
+      WriteOperation::OfDuplicate(*std::move(duplicate), std::move(request.body));
+  if (!operation.ok()) return refuse(ErrorCode::kInvalidData, operation.status().ToString());
+  Enter(*std::move(operation), std::move(times), std::move(request), deadline);
+}
+
+void ClientWrites::Enter(WriteOperation operation, std::vector<int64_t> source_times_us,
+                         ClientRequest request, Instant deadline) {
+  const auto refuse = [&](ErrorCode error) { request.responder.Reply(error); };
+  const WriteCode code = operation.code();
   // What the write will occupy in the log and the engine, not what came.
-  const uint64_t bytes = operation->expanded_bytes();
+  uint64_t bytes = operation.expanded_bytes();
   if (bytes > kExpandedBytesMax) {
     LOG_EVERY_N(WARNING, 100) << partition_.tag() << " " << WriteCodeName(code) << " of " << bytes
                               << " bytes in keys and values refused: at most " << kExpandedBytesMax;
@@ -101,22 +154,37 @@ void ClientWrites::Enter(WriteCode code, ClientRequest request, Instant deadline
   // Only writes that are not ordered count: the core bounds the others.
   if (undecided_bytes_ >= kUndecidedBytesMax) return refuse(ErrorCode::kBusy);
 
+  Hashes hashes;
+  operation.ForEachHashKey([&](std::string_view hash_key) {
+    partition_.NoteKey(KeyUse::kWrite, hash_key, request.responder.arrived());
+    hashes.push_back(Crc64(hash_key));
+  });
+  // A DUPLICATE without a write: nothing to log.
+  if (hashes.empty())
+    return request.responder.Reply(
+        ErrorCode::kOk, EncodeAnswer(code, {}, partition_.pid, kInvalidDecree, partition_.server));
+  if (hashes.size() > 1) {
+    std::sort(hashes.begin(), hashes.end());
+    hashes.erase(std::unique(hashes.begin(), hashes.end()), hashes.end());
+    bytes += hashes.size() * kOrderBytes;
+  }
+
   const ClientToken token = hooks_.new_token();
-  const std::string_view hash_key = operation->hash_key();
-  partition_.NoteKey(KeyUse::kWrite, hash_key, request.responder.arrived());
-  const uint64_t hash = Crc64(hash_key);
-  const WriteOrder::Kind kind =
-      operation->NeedsRecord() ? WriteOrder::Kind::kDecided : WriteOrder::Kind::kBlind;
+  const bool is_decided = operation.NeedsRecord();
   // Tokens rise, so the hint is right.
   under_way_.emplace_hint(under_way_.end(), token,
                           UnderWay{.responder = std::move(request.responder),
-                                   .operation = *std::move(operation),
+                                   .operation = std::move(operation),
                                    .code = code,
                                    .deadline = deadline,
-                                   .hash = hash,
-                                   .bytes = bytes + sizeof(UnderWay)});
+                                   .hashes = hashes,
+                                   .bytes = bytes + sizeof(UnderWay),
+                                   .source_times_us = std::move(source_times_us)});
   undecided_bytes_ += bytes + sizeof(UnderWay);
-  order_.Enter(hash, token, kind);
+  if (is_decided)
+    order_.Enter(hashes[0], token, WriteOrder::Kind::kDecided);
+  else
+    order_.EnterAll(hashes, token);
   Begin();
 }
 
@@ -231,8 +299,8 @@ void ClientWrites::Order(ClientToken token, UnderWay& write, const std::optional
   event.updates = std::exchange(write.outcome.updates, {});
   write.phase = UnderWay::Phase::kOrdered;
   undecided_bytes_ -= write.bytes;
-  if (was_decided) order_.Settle(write.hash);  // what becomes ready begins behind this one
-  hooks_.order(std::move(event));              // it may end the write at once
+  if (was_decided) order_.Settle(write.hashes[0]);  // what becomes ready begins behind this one
+  hooks_.order(std::move(event));                   // it may end the write at once
 }
 
 void ClientWrites::Finish(ClientToken token, ErrorCode error, std::string body) {
@@ -247,10 +315,9 @@ ClientWrites::UnderWay ClientWrites::End(ClientToken token) {
   // The core settles the place of an ordered write; of any other it is settled by its end.
   if (write.phase != UnderWay::Phase::kOrdered) {
     undecided_bytes_ -= write.bytes;
-    const bool is_deciding = write.code >= WriteCode::kIncr;
-    if (is_deciding) order_.Settle(write.hash);
+    if (IsDecided(write.code)) order_.Settle(write.hashes[0]);
   }
-  order_.Leave(write.hash);
+  for (const uint64_t hash : write.hashes) order_.Leave(hash);
   return write;
 }
 
@@ -264,10 +331,22 @@ void ClientWrites::Answer(const ClientReply& reply, Instant now) {
   if (!partition_.office.HoldsLease()) return Finish(reply.token, ErrorCode::kTimeout, {});
   std::string body = EncodeAnswer(it->second.code, it->second.outcome, partition_.pid, reply.decree,
                                   partition_.server);
+  CountLag(it->second.source_times_us);
   // Unknown for a write that took longer than 64 others: then only the total is counted.
   const WriteTimes::Times* times = times_.Find(reply.decree);
   if (times == nullptr) return Finish(reply.token, ErrorCode::kOk, std::move(body));
   End(reply.token).responder.Reply(std::move(body), *times, now);
+}
+
+// By both clusters' wall clocks: how far the source's is ahead is not known, so nothing is below 0.
+void ClientWrites::CountLag(const std::vector<int64_t>& source_times_us) {
+  for (const int64_t source_us : source_times_us) {
+    const absl::Duration lag =
+        std::max(absl::ZeroDuration(),
+                 absl::Microseconds(partition_.clock.WallMicros()) - absl::Microseconds(source_us));
+    partition_.stats->Duplicated(absl::ToInt64Nanoseconds(lag));
+    if (lag > options_.duplicate_lag_max) partition_.figures().Count(ReplicaCount::kLateDuplicates);
+  }
 }
 
 void ClientWrites::RefuseUndecided(ErrorCode error) {

@@ -1,9 +1,10 @@
 // ClientWrites: clients' writes to one partition, from the request to the core's event, and from
 // its answer to the client.
 //
-// Shapes    A write enters the order of its hash key (data_api/write_order.h). One that needs a
+// Shapes    A write enters the order of its hash keys (data_api/write_order.h). One that needs a
 //           record looks at it when its turn comes: behind the barrier of a new primary, in the
-//           cache or through the disk's pool. What waits for others is 64 MiB at most.
+//           cache or through the disk's pool. What waits for others is 64 MiB at most. A DUPLICATE
+//           is taken as a whole or not at all.
 // Threads   Strand-bound.
 // Lifetime  A part of a replica, beside its ServedPartition and its Admission.
 // Promises  client_writes/W1  A write that needs a record is decided once, under the ballot in
@@ -16,6 +17,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <absl/container/inlined_vector.h>
 #include <absl/status/statusor.h>
 
 #include <cstdint>
@@ -25,6 +27,7 @@
 #include <string>
 #include <vector>
 
+#include "base/duplication_group.h"
 #include "client_requests/client_request.h"
 #include "data_api/write_operations.h"
 #include "data_api/write_order.h"
@@ -47,12 +50,18 @@ class ClientWrites {
     // Gives it to the core, which may answer at once.
     std::function<void(ClientWrite)> order;
   };
-  // `request_bytes_max`: 0 = no limit.
-  ClientWrites(const ServedPartition& partition, Admission& admission, uint64_t request_bytes_max,
-               Hooks hooks)
+  struct Options {
+    // Of one write; 0: no limit.
+    uint64_t request_bytes_max = 0;
+    // Whose writes are taken.
+    DuplicationGroup duplication_group;
+    // What another cluster's write may take until it is done here without being counted as late.
+    absl::Duration duplicate_lag_max = absl::Seconds(10);
+  };
+  ClientWrites(const ServedPartition& partition, Admission& admission, Options options, Hooks hooks)
       : partition_(partition),
         admission_(admission),
-        request_bytes_max_(request_bytes_max),
+        options_(std::move(options)),
         hooks_(std::move(hooks)) {}
 
   // Checks the request and enters it; it is answered in any case.
@@ -73,6 +82,8 @@ class ClientWrites {
   WriteTimes& times() { return times_; }
 
  private:
+  // Nearly always one.
+  using Hashes = absl::InlinedVector<uint64_t, 1>;
   struct UnderWay {
     enum class Phase : uint8_t {
       // Waits for others, or its turn is about to come.
@@ -92,25 +103,33 @@ class ClientWrites {
     WriteOutcome outcome;
     WriteCode code = WriteCode::kPut;
     Instant deadline;
-    // Of its hash key.
-    uint64_t hash = 0;
+    // Of its hash keys, each once.
+    Hashes hashes;
     uint64_t bytes = 0;
+    // Of a DUPLICATE: when its writes were ordered in their cluster; microseconds since 1970.
+    std::vector<int64_t> source_times_us;
   };
   enum class Throttles : uint8_t { kToBeAsked, kPassed };
   void Write(WriteCode code, ClientRequest request, Instant deadline, Throttles throttles);
+  // Whether a body of so many bytes is beyond what one write may have.
+  bool IsOversized(WriteCode code, uint64_t bytes);
   void Enter(WriteCode code, ClientRequest request, Instant deadline);
+  void EnterDuplicate(ClientRequest request, Instant deadline);
+  void Enter(WriteOperation operation, std::vector<int64_t> source_times_us, ClientRequest request,
+             Instant deadline);
   void BeginOne(ClientToken token, UnderWay& write);
   void Drop(ClientToken token, UnderWay& write);
   void LookAndDecide(ClientToken token, UnderWay& write);
   void Decide(ClientToken token, UnderWay& write, absl::StatusOr<Record> record, uint32_t now);
   void Order(ClientToken token, UnderWay& write, const std::optional<Record>& record, uint32_t now);
+  void CountLag(const std::vector<int64_t>& source_times_us);
   void Finish(ClientToken token, ErrorCode error, std::string body);
   // Takes it out of those under way.
   UnderWay End(ClientToken token);
 
   const ServedPartition& partition_;
   Admission& admission_;
-  const uint64_t request_bytes_max_;
+  const Options options_;
   const Hooks hooks_;
   std::map<ClientToken, UnderWay> under_way_;
   WriteOrder order_;

@@ -9,10 +9,10 @@
 #include "base/raw_key.h"
 #include "base/status.h"
 #include "base/value_schema.h"
+#include "data_api/duplicated_writes.h"
 #include "data_api/table_settings.h"
 #include "data_api/write_operations.h"
 #include "env/clock.h"
-#include "messages/duplicate_messages.h"
 #include "rpc/thrift_codec.h"
 
 namespace arion {
@@ -21,18 +21,6 @@ namespace {
 absl::Status Malformed(const Mutation& mutation) {
   return absl::InvalidArgumentError(
       absl::StrCat("decree ", mutation.decree.value(), " holds a key shorter than it declares"));
-}
-
-// The codes are in this order: puts and removes only, which need no record to be decided.
-bool MayBeDuplicated(WriteCode code) {
-  return code >= WriteCode::kPut && code <= WriteCode::kMultiRemove;
-}
-
-// The first field of what is wrapped. In the request of 2.3 it is no list (legacy/FORMAT.md).
-bool HoldsAList(std::string_view wrapped) {
-  constexpr size_t kWrapperBytes = 3;  // type and id of its one field
-  constexpr char kList = 0x0f;
-  return wrapped.size() > kWrapperBytes && wrapped[kWrapperBytes] == kList;
 }
 
 // When it was ordered, on the clock of expiries. What Pegasus prepared again has timestamp 0
@@ -119,26 +107,20 @@ absl::Status MutationOperations::Take(const Mutation& mutation, const Update& up
 
 absl::Status MutationOperations::TakeDuplicated(const Mutation& mutation, const Update& update,
                                                 const Engine& engine, ReadTier tier) {
-  DuplicateRequest request;
-  // The two forms have the same code; the first field tells them apart.
-  if (HoldsAList(update.data)) {
-    ASSIGN_OR_RETURN(request, DecodeWrapped<DuplicateRequest>(update.data));
-  } else {
-    ASSIGN_OR_RETURN(DuplicateEntry alone, DecodeWrapped<DuplicateEntry>(update.data));
-    request.entries.push_back(std::move(alone));
-  }
+  ASSIGN_OR_RETURN(DuplicateRequest request, DecodeLoggedDuplicate(update.data));
   for (DuplicateEntry& entry : request.entries) {
     if (entry.verify_timetag.value_or(false))
       return absl::UnimplementedError(
           absl::StrCat("decree ", mutation.decree.value(),
                        " holds a write that yields to later ones, which no version duplicates"));
-    const std::string name = std::move(entry.task_code).value_or(Blob()).bytes;
-    const std::optional<WriteCode> code = FindWriteCode(name);
-    if (!code || !MayBeDuplicated(*code)) {
+    const std::optional<WriteCode> code = CodeOf(entry);
+    if (!code) {
       // The rest of the request is left out as well: the older version stops at the first such
       // code, and replicas of both versions must agree.
       LOG(WARNING) << "decree " << mutation.decree << " of " << mutation.pid
-                   << " duplicates a write of code '" << Text(name) << "': left out, with the rest";
+                   << " duplicates a write of code '"
+                   << Text(std::move(entry.task_code).value_or(Blob()))
+                   << "': left out, with the rest";
       break;
     }
     // The record keeps the time and the cluster of the original write, so that both clusters

@@ -3,9 +3,10 @@
 // Shapes    Logs of older versions and Pegasus primaries also hold INCR and CHECK_... undecided.
 //           They are decided from the engine, by the mutation's own timestamp, so that every replay
 //           agrees. Without a timestamp (Pegasus prepared it again) nothing counts as expired. A
-//           DUPLICATE is in the log of a table that an older version's cluster is duplicated to. It
-//           holds writes of that cluster. They are applied in order, under its time tag, up to the
-//           first of a code that can't be duplicated, as the older version does.
+//           DUPLICATE holds writes of another cluster, which duplicates the table to this one. They
+//           are applied in order, each under its own time tag. In a log of an older version one may
+//           be of a code that can't be duplicated: then it is left out with those behind it, as
+//           that version does; what was ordered here has none (duplicated_writes.h).
 // Errors    InvalidArgument: an update's body does not decode, or a key is malformed.
 //           Unimplemented: an operation that is not applied; the replica must be fenced, since
 //           skipping it would lose data. Of the engine: its own.

@@ -10,6 +10,7 @@
 #include "base/overloaded.h"
 #include "base/raw_key.h"
 #include "base/status.h"
+#include "data_api/duplicated_writes.h"
 #include "data_api/table_settings.h"
 #include "rpc/thrift_codec.h"
 
@@ -39,6 +40,8 @@ bool HasForm(const CheckAndMutateRequest& r) {
          std::all_of(r.mutate_list.begin(), r.mutate_list.end(), is_known) &&
          IsCheckType(r.check_type);
 }
+// Each was judged by itself.
+bool HasForm(const std::vector<WriteOperation>&) { return true; }
 
 template <class T>
 // The first of three shapes: a hash key of its own, a raw key in a field, the raw key itself.
@@ -80,6 +83,11 @@ bool AreOwned(const KeyOwnership& owned, const T& request) {
   }
 }
 
+bool AreOwned(const KeyOwnership& owned, const std::vector<WriteOperation>& writes) {
+  return std::all_of(writes.begin(), writes.end(),
+                     [&](const WriteOperation& write) { return write.IsOwned(owned); });
+}
+
 // Only these three repeat the hash key for each of their entries.
 uint64_t ExpandedBytes(const MultiPutRequest& r) {
   uint64_t bytes = 0;
@@ -96,6 +104,11 @@ uint64_t ExpandedBytes(const CheckAndMutateRequest& r) {
   uint64_t bytes = 0;
   for (const Mutate& m : r.mutate_list)
     bytes += r.hash_key.bytes.size() + m.sort_key.bytes.size() + m.value.bytes.size();
+  return bytes;
+}
+uint64_t ExpandedBytes(const std::vector<WriteOperation>& writes) {
+  uint64_t bytes = 0;
+  for (const WriteOperation& write : writes) bytes += write.expanded_bytes();
   return bytes;
 }
 template <class T>
@@ -238,6 +251,8 @@ std::string EncodeAnswer(WriteCode code, const WriteOutcome& outcome, PartitionI
                                          .partition_index = pid.index,
                                          .decree = decree.value(),
                                          .server = server});
+    case WriteCode::kDuplicate:
+      return EncodeWrapped(DuplicateResponse{.error = error});
     default:
       return EncodeWrapped(UpdateResponse{.error = error,
                                           .app_id = pid.app_id,
@@ -282,16 +297,50 @@ absl::StatusOr<WriteOperation> WriteOperation::Decode(WriteCode code, std::strin
     default:
       return absl::InvalidArgumentError("not a client's write");
   }
+  // The form is judged once, here: all that follows may rely on it.
   operation.is_acceptable_ =
-      // The form is judged once, here: all that follows may rely on it.
       std::visit([](const auto& request) { return HasForm(request); }, operation.request_);
   operation.body_ = std::move(body);
   return operation;
 }
 
-std::string_view WriteOperation::hash_key() const {
+absl::StatusOr<WriteOperation> WriteOperation::OfDuplicate(DuplicateRequest request,
+                                                           std::string body) {
+  std::vector<WriteOperation> writes;
+  writes.reserve(request.entries.size());
+  for (DuplicateEntry& entry : request.entries) {
+    const std::optional<WriteCode> code = CodeOf(entry);
+    CHECK(code) << "a request that is to be refused";
+    ASSIGN_OR_RETURN(WriteOperation write,
+                     Decode(*code, std::move(entry.raw_message).value_or(Blob()).bytes));
+    if (write.WritesNothing()) continue;
+    if (!write.is_acceptable_)
+      return absl::InvalidArgumentError("a duplicated write with a malformed key");
+    writes.push_back(std::move(write));
+  }
+  WriteOperation operation;
+  operation.code_ = WriteCode::kDuplicate;
+  operation.request_ = std::move(writes);
+  operation.body_ = std::move(body);
+  return operation;
+}
+
+// An older version logs such a request as it came, and answers it with an error.
+bool WriteOperation::WritesNothing() const {
+  if (const auto* put = std::get_if<MultiPutRequest>(&request_))
+    return put->kvs.empty() && IsHashKey(put->hash_key);
+  if (const auto* remove = std::get_if<MultiRemoveRequest>(&request_))
+    return remove->sort_keys.empty() && IsHashKey(remove->hash_key);
+  return false;
+}
+
+void WriteOperation::ForEachHashKey(absl::FunctionRef<void(std::string_view)> use) const {
   CHECK(is_acceptable_);
-  return std::visit([](const auto& request) { return HashKeyOf(request); }, request_);
+  std::visit(Overloaded{[&](const auto& request) { use(HashKeyOf(request)); },
+                        [&](const std::vector<WriteOperation>& writes) {
+                          for (const WriteOperation& write : writes) write.ForEachHashKey(use);
+                        }},
+             request_);
 }
 
 bool WriteOperation::IsOwned(const KeyOwnership& owned) const {
@@ -304,11 +353,6 @@ uint64_t WriteOperation::expanded_bytes() const {
   return std::max<uint64_t>(
       body_.size(),
       std::visit([](const auto& request) { return ExpandedBytes(request); }, request_));
-}
-
-bool WriteOperation::NeedsRecord() const {
-  return code_ == WriteCode::kIncr || code_ == WriteCode::kCheckAndSet ||
-         code_ == WriteCode::kCheckAndMutate;
 }
 
 std::string WriteOperation::record_key() const {
@@ -347,7 +391,9 @@ WriteOutcome WriteOperation::Decide(const std::optional<Record>& record,
           [&](CheckAndSetRequest& r) { return CheckAndSet(std::move(r), record, settings, now); },
           [&](CheckAndMutateRequest& r) {
             return CheckAndMutate(std::move(r), record, settings, now);
-          }},
+          },
+          // With the expiries that its cluster gave it.
+          [&](std::vector<WriteOperation>&) { return as_it_came(std::move(body_)); }},
       request_);
 }
 

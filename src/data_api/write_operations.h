@@ -13,6 +13,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <absl/functional/function_ref.h>
 #include <absl/status/statusor.h>
 
 #include <cstdint>
@@ -27,6 +28,7 @@
 #include "base/mutation.h"
 #include "engine/engine.h"
 #include "messages/client_messages.h"
+#include "messages/duplicate_messages.h"
 
 namespace arion {
 
@@ -48,16 +50,25 @@ struct WriteOutcome {
 std::string EncodeAnswer(WriteCode code, const WriteOutcome& outcome, PartitionId pid,
                          Decree decree, const std::string& server);
 
-// Codes that clients send.
+// Codes that clients send; a cluster that duplicates a table to this one is a client, too.
 inline bool IsClientWrite(WriteCode code) {
-  return code >= WriteCode::kPut && code <= WriteCode::kCheckAndMutate;
+  return code >= WriteCode::kPut && code <= WriteCode::kDuplicate;
+}
+// Whether the outcome depends on a record: INCR, CHECK_...
+inline bool IsDecided(WriteCode code) {
+  return code >= WriteCode::kIncr && code <= WriteCode::kCheckAndMutate;
 }
 
-// One request. Everything below hash_key needs IsAcceptable().
+// One request. Everything below ForEachHashKey needs IsAcceptable().
 class WriteOperation {
  public:
-  // IsClientWrite(code) holds. `body` is kept: it is logged as it came where that is possible.
+  // A code of one client's write, so not kDuplicate. `body` is kept: it is logged as it came where
+  // that is possible.
   static absl::StatusOr<WriteOperation> Decode(WriteCode code, std::string body);
+  // A DUPLICATE that is not to be refused (duplicated_writes.h); `body` is what `request` was
+  // decoded from. InvalidArgument: one of its writes does not decode, or has no form. One of an
+  // empty list writes nothing: that is what its cluster made of it.
+  static absl::StatusOr<WriteOperation> OfDuplicate(DuplicateRequest request, std::string body);
 
   WriteCode code() const { return code_; }
   // False: the form alone refuses it (a key that is too long, an empty list, an unknown check).
@@ -65,16 +76,17 @@ class WriteOperation {
   bool IsAcceptable() const { return is_acceptable_; }
   // The outcome of a write that is not acceptable.
   WriteOutcome Refusal() const { return {.error = StorageError::kInvalidArgument}; }
-  // By which writes are ordered (write_order.h). Lives as long as this is not moved from.
-  std::string_view hash_key() const;
+  // By which writes are ordered (write_order.h): one, but for a DUPLICATE, which may have several,
+  // also one twice, or none. Each lives as long as this is not moved from.
+  void ForEachHashKey(absl::FunctionRef<void(std::string_view)> use) const;
   // Whether all its keys are the partition's.
   bool IsOwned(const KeyOwnership& owned) const;
   // How much its keys and values take once each key is whole: a short list under a long hash key
   // grows. At least the size of the body.
   uint64_t expanded_bytes() const;
 
-  // Whether the outcome depends on a record (INCR, CHECK_...), and which one (a raw key).
-  bool NeedsRecord() const;
+  // Whether the outcome depends on a record, and which one (a raw key).
+  bool NeedsRecord() const { return IsDecided(code_); }
   std::string record_key() const;
   // `record`: what is there at `now`; nullopt: nothing. It is looked at only where NeedsRecord().
   // `now`: seconds since 2016. Ends this operation: its bytes go into the updates.
@@ -83,7 +95,11 @@ class WriteOperation {
 
  private:
   using Request = std::variant<UpdateRequest, Blob, MultiPutRequest, MultiRemoveRequest,
-                               IncrRequest, CheckAndSetRequest, CheckAndMutateRequest>;
+                               IncrRequest, CheckAndSetRequest, CheckAndMutateRequest,
+                               // Of a DUPLICATE; without those that write nothing.
+                               std::vector<WriteOperation>>;
+
+  bool WritesNothing() const;
 
   WriteCode code_ = WriteCode::kPut;
   bool is_acceptable_ = true;

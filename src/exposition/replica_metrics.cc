@@ -179,6 +179,12 @@ std::vector<CountFamily<ReplicaCount>> ReplicaFamilies() {
             "write_size_exceed_threshold_requests"),
        nullptr,
        {{kOversizedWrites}}},
+      {Info("late_duplicates_total",
+            "Writes of another cluster that were done here more than duplicate_lag_max after they "
+            "were ordered there.",
+            "dup_lagging_writes"),
+       nullptr,
+       {{kLateDuplicates}}},
       {Info("prepare_failures_total", "Prepares that another member refused or did not answer.",
             "prepare_failed_requests"),
        nullptr,

@@ -15,6 +15,8 @@
 #include "exposition/recent_rows.h"
 #include "http/http_message.h"
 #include "messages/client_messages.h"
+#include "messages/duplicate_messages.h"
+#include "messages/index_messages.h"
 #include "stats/slow_requests.h"
 
 namespace arion {
@@ -68,9 +70,10 @@ std::vector<LabeledValue> Errors(RecentRows& recent, MetricLevel level) {
 const char* TaskOf(RequestKind kind) {
   // In the order of RequestKind.
   static constexpr std::array<const char*, kRequestKinds> kTasks = {
-      kRpcGet,  kRpcTtl,         kRpcMultiGet,      kRpcBatchGet, kRpcSortKeyCount,
-      kRpcScan, kRpcPut,         kRpcRemove,        kRpcMultiPut, kRpcMultiRemove,
-      kRpcIncr, kRpcCheckAndSet, kRpcCheckAndMutate};
+      kRpcGet,         kRpcTtl,  kRpcMultiGet,    kRpcBatchGet,       kRpcSortKeyCount,
+      kRpcScan,        kRpcFind, kRpcPut,         kRpcRemove,         kRpcMultiPut,
+      kRpcMultiRemove, kRpcIncr, kRpcCheckAndSet, kRpcCheckAndMutate, kRpcDuplicate};
+  static_assert(std::ranges::find(kTasks, nullptr) == kTasks.end());
   return kTasks[static_cast<size_t>(kind)];
 }
 
@@ -247,6 +250,19 @@ MetricRegistrations RegisterRequests(MetricRegistry& registry,
                    row.by_stage[i].AsSnapshot()});
         return rows;
       }));
+  MetricInfo lag = LatencyInfo("duplicate_lag_seconds",
+                               "Time from when another cluster ordered a write until it was done "
+                               "here, by both clusters' clocks.");
+  lag.old = {.name = "dup_time_lag_ms", .per_unit = 1e6};
+  held.push_back(registry.AddHistogramTable(std::move(lag), [recent](MetricLevel level) {
+    const RecentRows::Rows read = recent->Read(level);
+    std::vector<LabeledHistogram> rows;
+    for (const RequestBook::Row& row : *read)
+      // A table that nobody duplicates to this cluster has none.
+      if (row.duplicate_lag.count > 0)
+        rows.push_back({LabelsOf(row), row.duplicate_lag.AsSnapshot()});
+    return rows;
+  }));
   const auto add = [&](MetricInfo info, auto value) {
     held.push_back(
         registry.AddLevelTable(std::move(info), MetricKind::kCounter, PerOperation(recent, value)));

@@ -1,15 +1,18 @@
 // What a cluster sends to another one that it duplicates a table to, and what stands in that one's
-// logs: RPC_RRDB_RRDB_DUPLICATE (messages/README.md). Arion only reads it.
+// logs: RPC_RRDB_RRDB_DUPLICATE (rpc/PROTOCOL.md 5.8).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/blob.h"
 
 namespace arion {
+
+inline constexpr char kRpcDuplicate[] = "RPC_RRDB_RRDB_DUPLICATE";
 
 // A write of the source cluster. Up to 2.3 the request is one such entry itself.
 struct DuplicateEntry {
@@ -38,6 +41,19 @@ struct DuplicateRequest {
     v(1, s.entries);
   }
   bool operator==(const DuplicateRequest&) const = default;
+};
+// A sender of 2.5.0 ends its process where `error` is kInvalidArgument, and repeats the request
+// otherwise until it is 0.
+struct DuplicateResponse {
+  // A StorageError.
+  std::optional<int32_t> error;
+  // For people.
+  std::optional<std::string> error_hint;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.error), v(2, s.error_hint);
+  }
+  bool operator==(const DuplicateResponse&) const = default;
 };
 
 }  // namespace arion

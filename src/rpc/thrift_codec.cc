@@ -178,6 +178,7 @@ ARION_MESSAGE(CheckAndSetRequest);
 ARION_MESSAGE(CheckAndMutateRequest);
 ARION_MESSAGE(DuplicateEntry);
 ARION_MESSAGE(DuplicateRequest);
+ARION_MESSAGE(DuplicateResponse);
 ARION_MESSAGE(CheckResponse);
 ARION_MESSAGE(MultiGetRequest);
 ARION_MESSAGE(MultiGetResponse);

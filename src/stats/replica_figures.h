@@ -55,6 +55,8 @@ enum class ReplicaCount : uint8_t {
   kSlowWrites,
   // Refused.
   kOversizedWrites,
+  // Another cluster's writes that were done here later than its operator wants.
+  kLateDuplicates,
   // Refused, because no correct server sends them.
   kOddMessages,
 };

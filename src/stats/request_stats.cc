@@ -41,9 +41,9 @@ constexpr PartitionId kWholeTable = {0, -1};
 
 std::string_view RequestKindName(RequestKind kind) {
   static constexpr std::array<std::string_view, kRequestKinds> kNames = {
-      "get",          "ttl",  "multi_get",     "batch_get",       "sortkey_count",
-      "scan",         "find", "put",           "remove",          "multi_put",
-      "multi_remove", "incr", "check_and_set", "check_and_mutate"};
+      "get",          "ttl",  "multi_get",     "batch_get",        "sortkey_count",
+      "scan",         "find", "put",           "remove",           "multi_put",
+      "multi_remove", "incr", "check_and_set", "check_and_mutate", "duplicate"};
   return kNames[static_cast<size_t>(kind)];
 }
 
@@ -57,6 +57,7 @@ RequestStats::~RequestStats() {
   for (std::atomic<Operation*>& operation : operations_) delete operation.load();
   // The destructor runs when the last holder has let go, so no thread counts any more.
   delete stages_.load();
+  delete duplicate_lag_.load();
 }
 
 void RequestStats::Answered(RequestKind kind, ErrorCode error, int64_t nanos, uint64_t asked_bytes,
@@ -79,6 +80,8 @@ void RequestStats::Staged(const StageNanos& stages) {
   for (size_t i = 0; i < kWriteStages; ++i) all[i].Record(stages[i]);
 }
 
+void RequestStats::Duplicated(int64_t nanos) { Made(duplicate_lag_).Record(nanos); }
+
 void RequestStats::AddTo(ByKind* by_kind) const {
   for (size_t i = 0; i < kRequestKinds; ++i) {
     const Operation* operation = operations_[i].load(std::memory_order_acquire);
@@ -100,6 +103,11 @@ void RequestStats::AddTo(ByStage* by_stage) const {
   for (size_t i = 0; i < kWriteStages; ++i) (*stages)[i].AddTo(&(*by_stage)[i]);
 }
 
+void RequestStats::AddDuplicateLagTo(LatencyBuckets::Totals* lag) const {
+  const LatencyBuckets* counted = duplicate_lag_.load(std::memory_order_acquire);
+  if (counted != nullptr) counted->AddTo(lag);
+}
+
 void RequestStats::AddTo(LoadByKind* loads) const {
   for (size_t i = 0; i < kRequestKinds; ++i) {
     const Operation* operation = operations_[i].load(std::memory_order_acquire);
@@ -115,6 +123,7 @@ void RequestStats::AddTo(LoadByKind* loads) const {
 void RequestBook::Sums::Add(const Sums& more) {
   arion::Add(more.by_kind, &by_kind);
   arion::Add(more.by_stage, &by_stage);
+  duplicate_lag.Add(more.duplicate_lag);
   arion::Add(more.counts, &counts);
   arion::Add(more.engine_counts, &engine_counts);
 }
@@ -122,6 +131,7 @@ void RequestBook::Sums::Add(const Sums& more) {
 void RequestBook::Sums::Add(const RequestStats& stats) {
   stats.AddTo(&by_kind);
   stats.AddTo(&by_stage);
+  stats.AddDuplicateLagTo(&duplicate_lag);
   arion::Add(stats.figures().ReadCounts(), &counts);
   arion::Add(stats.figures().ReadEngineCounts(), &engine_counts);
 }

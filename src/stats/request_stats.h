@@ -49,8 +49,10 @@ enum class RequestKind : uint8_t {
   kIncr,
   kCheckAndSet,
   kCheckAndMutate,
+  // Writes of another cluster, several in one request.
+  kDuplicate,
 };
-constexpr size_t kRequestKinds = 14;
+constexpr size_t kRequestKinds = 15;
 // As metrics have it: "multi_get".
 std::string_view RequestKindName(RequestKind kind);
 constexpr bool IsWrite(RequestKind kind) { return kind >= RequestKind::kPut; }
@@ -112,6 +114,8 @@ class RequestStats {
                 uint64_t answered_bytes);
   // A write was answered, and its stages are known.
   void Staged(const StageNanos& stages);
+  // Another cluster's write was done here, `nanos` after it was ordered there.
+  void Duplicated(int64_t nanos);
 
   // Which keys are asked for most; Note is called by the replica's strand.
   HotKeys& hot_keys() { return hot_keys_; }
@@ -123,6 +127,7 @@ class RequestStats {
   // Adds what was counted so far. What is counted meanwhile may be in some of the sums already.
   void AddTo(ByKind* by_kind) const;
   void AddTo(ByStage* by_stage) const;
+  void AddDuplicateLagTo(LatencyBuckets::Totals* lag) const;
   // What AddTo would add, but for latencies and errors; for those who ask often.
   struct Load {
     uint64_t requests = 0;
@@ -149,6 +154,7 @@ class RequestStats {
   // Made when first needed, and then kept.
   std::array<std::atomic<Operation*>, kRequestKinds> operations_{};
   std::atomic<Stages*> stages_{nullptr};
+  std::atomic<LatencyBuckets*> duplicate_lag_{nullptr};
   HotKeys hot_keys_;
   ReplicaFigures figures_;
 };
@@ -171,6 +177,7 @@ class RequestBook {
   struct Sums {
     RequestStats::ByKind by_kind;
     RequestStats::ByStage by_stage;
+    LatencyBuckets::Totals duplicate_lag;
     ReplicaFigures::Counts counts{};
     ReplicaFigures::EngineTotals engine_counts{};
 

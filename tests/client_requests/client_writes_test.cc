@@ -7,6 +7,7 @@
 #include <deque>
 
 #include "messages/client_messages.h"
+#include "messages/duplicate_messages.h"
 #include "tests/client_requests/served_world.h"
 
 namespace arion {
@@ -46,12 +47,35 @@ class ClientWritesTest : public ServedWorld {
 
   ClientToken next_ = 1;
   std::deque<ClientToken> ordered_;
-  ClientWrites writes_{
-      partition_,
-      admission_,
-      1000,
-      {.new_token = [this] { return next_++; },
-       .order = [this](const ClientWrite& write) { ordered_.push_back(write.token); }}};
+  ClientWrites writes_{partition_,
+                       admission_,
+                       {.request_bytes_max = 1000,
+                        .duplication_group = {.ids = {{"here", 1}, {"there", 2}}, .own_id = 1}},
+                       {.new_token = [this] { return next_++; },
+                        .order =
+                            [this](const ClientWrite& write) {
+                              ordered_.push_back(write.token);
+                              last_updates_ = write.updates;
+                            }}};
+  std::vector<Update> last_updates_;
+
+  // Another cluster's put.
+  static DuplicateEntry Entry(std::string raw_key, int8_t cluster_id = 2, std::string value = "v") {
+    return {.timestamp_us = 1,
+            .task_code = Blob(WriteCodeName(WriteCode::kPut)),
+            .raw_message = Blob(EncodeWrapped(UpdateRequest{std::move(raw_key), value, 0})),
+            .cluster_id = cluster_id};
+  }
+  static std::string Of(const char* hash_key) { return JoinRawKey(hash_key, "s"); }
+  void Duplicate(int number, std::string body) {
+    Do([&] {
+      writes_.Write(WriteCode::kDuplicate, Inbound(number, std::move(body)),
+                    {.arrived = env_.clock().Now()});
+    });
+  }
+  void Duplicate(int number, std::vector<DuplicateEntry> entries) {
+    Duplicate(number, EncodeWrapped(DuplicateRequest{std::move(entries)}));
+  }
 };
 
 TEST_F(ClientWritesTest, AWriteIsAnsweredWhenTheCoreHasAnswered) {
@@ -166,6 +190,114 @@ TEST_F(ClientWritesTest, GatesAndFormAreLookedAtFirst) {
                   Pair(3, ErrorCode::kInvalidData), Pair(4, ErrorCode::kInvalidData)))
       << "nobody waits for the fifth";
   EXPECT_THAT(ordered_, IsEmpty());
+}
+
+TEST_F(ClientWritesTest, ADuplicateIsLoggedAsItCameAndAnsweredWhenItIsDone) {
+  const std::string body = EncodeWrapped(DuplicateRequest{{Entry(Of("a")), Entry(Of("b"))}});
+  Duplicate(1, body);
+  EXPECT_EQ(last_updates_, (std::vector<Update>{{WriteCode::kDuplicate, 1, body}}));
+  EXPECT_THAT(Taken(), IsEmpty());
+  Answer();
+  EXPECT_THAT(Taken(), ElementsAre(Pair(1, ErrorCode::kOk)));
+  EXPECT_EQ(*DecodeWrapped<DuplicateResponse>(last_body_), DuplicateResponse{.error = 0});
+  const RequestBook::Row row = book_->Read(RequestBook::Level::kTable).at(0);
+  EXPECT_EQ(row.by_kind.at(RequestKind::kDuplicate).latency.count, 1u);
+  EXPECT_EQ(row.duplicate_lag.count, 2u);
+  EXPECT_EQ(row.counts[static_cast<size_t>(ReplicaCount::kLateDuplicates)], 2u) << "since 1970";
+}
+
+// A sender of 2.5.0 ends its process where the answer says kInvalidArgument, and repeats the
+// request after anything else.
+TEST_F(ClientWritesTest, OfADuplicateOnlyWhatItsOperatorMustChangeIsAnInvalidArgument) {
+  Duplicate(1, {Entry(Of("a")), Entry(Of("b"), 1)});
+  EXPECT_THAT(Taken(), ElementsAre(Pair(1, ErrorCode::kOk)));
+  EXPECT_EQ(*DecodeWrapped<DuplicateResponse>(last_body_),
+            (DuplicateResponse{.error = 4, .error_hint = "self-duplicating"}));
+  const auto refused = [&](std::vector<DuplicateEntry> entries) {
+    Duplicate(2, std::move(entries));
+    const Answers answers = Taken();
+    return answers.empty() ? ErrorCode::kOk : answers[0].second;
+  };
+  Duplicate(2, "no request");
+  EXPECT_THAT(Taken(), ElementsAre(Pair(2, ErrorCode::kInvalidData)));
+  Duplicate(2, EncodeWrapped(Entry(Of("a"))));
+  EXPECT_THAT(Taken(), ElementsAre(Pair(2, ErrorCode::kInvalidData))) << "of 2.3";
+  EXPECT_EQ(refused({Entry(Of("a")), Entry("\x01")}), ErrorCode::kInvalidData);
+  EXPECT_EQ(refused({Entry(Of("a")), Entry(Of("b"), 2, std::string(1000, 'x'))}),
+            ErrorCode::kInvalidData);
+  DuplicateEntry yields = Entry(Of("a"));
+  yields.verify_timetag = true;
+  EXPECT_EQ(refused({yields}), ErrorCode::kOperationDisabled);
+  Split(8);
+  EXPECT_EQ(refused({Entry(Of(kStays)), Entry(Of(kMoves))}), ErrorCode::kParentPartitionMisused);
+  EXPECT_THAT(ordered_, IsEmpty()) << "nothing of them";
+  EXPECT_EQ(refused({Entry(Of(kStays))}), ErrorCode::kOk);
+  EXPECT_THAT(ordered_, ElementsAre(testing::_));
+}
+
+TEST_F(ClientWritesTest, TogetherTheWritesOfADuplicateMayBeMoreThanOneMay) {
+  std::vector<DuplicateEntry> entries;
+  for (int i = 0; i < 20; ++i) entries.push_back(Entry(Of("a"), 2, std::string(900, 'x')));
+  Duplicate(1, std::move(entries));
+  EXPECT_THAT(ordered_, ElementsAre(1));
+}
+
+TEST_F(ClientWritesTest, ADuplicateWithoutAWriteIsDoneAtOnce) {
+  Duplicate(1, std::vector<DuplicateEntry>{});
+  EXPECT_THAT(Taken(), ElementsAre(Pair(1, ErrorCode::kOk)));
+  EXPECT_EQ(*DecodeWrapped<DuplicateResponse>(last_body_), DuplicateResponse{.error = 0});
+}
+
+TEST_F(ClientWritesTest, WithoutAGroupNoDuplicateIsTakenAndNoSenderEnds) {
+  ClientWrites none{partition_, admission_, {}, {}};
+  Do([&] {
+    none.Write(WriteCode::kDuplicate, Inbound(1, EncodeWrapped(DuplicateRequest{{Entry(Of("a"))}})),
+               {});
+  });
+  EXPECT_THAT(Taken(), ElementsAre(Pair(1, ErrorCode::kOperationDisabled)));
+}
+
+// client_writes/W1 for a write of several hash keys.
+TEST_F(ClientWritesTest, ADuplicateKeepsTheOrderOfEachOfItsHashKeys) {
+  const auto incr = [&](int number, const char* hash_key) {
+    Do([&] {
+      writes_.Write(
+          WriteCode::kIncr,
+          Inbound(number, EncodeWrapped(IncrRequest{.key = Of(hash_key), .increment = 1})),
+          {.arrived = env_.clock().Now()});
+    });
+  };
+  office_.read_gate = ErrorCode::kInvalidState;
+  incr(1, "a");
+  Duplicate(2, {Entry(Of("b")), Entry(Of("a")), Entry(Of("b")), Entry(Of("c"))});
+  Do([&] {
+    writes_.Write(WriteCode::kPut, Inbound(3, EncodeWrapped(UpdateRequest{Of("c"), "v", 0})),
+                  {.arrived = env_.clock().Now()});
+  });
+  incr(4, "b");
+  EXPECT_THAT(ordered_, IsEmpty()) << "the first looks at its record";
+  office_.read_gate = ErrorCode::kOk;
+  Do([&] { writes_.Begin(); });
+  EXPECT_THAT(ordered_, ElementsAre(1, 2, 3));
+  Answer();
+  EXPECT_THAT(ordered_, ElementsAre(2, 3));
+  Answer();
+  EXPECT_THAT(ordered_, ElementsAre(3, 4)) << "it looked at what the second left";
+  Answer();
+  Answer();
+  EXPECT_EQ(Taken().size(), 4u);
+}
+
+TEST_F(ClientWritesTest, ADuplicateThatWaitsIsRefusedWithTheOfficeAndLeavesNothing) {
+  Put(1, 1);
+  Incr(2, 2);
+  Duplicate(3, {Entry(Key(1)), Entry(Of("b"))});
+  Do([&] { writes_.RefuseUndecided(ErrorCode::kInvalidState); });
+  EXPECT_THAT(Taken(), UnorderedElementsAre(Pair(2, ErrorCode::kInvalidState),
+                                            Pair(3, ErrorCode::kInvalidState)));
+  EXPECT_FALSE(writes_.HasUndecided());
+  Duplicate(4, {Entry(Of("b")), Entry(Of("c"))});
+  EXPECT_THAT(ordered_, ElementsAre(1, 4));
 }
 
 TEST_F(ClientWritesTest, WhatIsHeldGoesOnAsItCame) {

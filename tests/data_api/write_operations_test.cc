@@ -64,7 +64,7 @@ TEST(WriteOperationTest, PutsAndRemovesAreLoggedAsTheyCame) {
   const std::string put =
       EncodeWrapped(UpdateRequest{JoinRawKey("h", "s"), "v", 77}, PeerGeneration::kNone, 1);
   auto operation = *WriteOperation::Decode(WriteCode::kPut, put);
-  EXPECT_EQ(operation.hash_key(), "h");
+  operation.ForEachHashKey([](std::string_view hash_key) { EXPECT_EQ(hash_key, "h"); });
   EXPECT_FALSE(operation.NeedsRecord());
   const WriteOutcome outcome = std::move(operation).Decide(std::nullopt, {}, kNow);
   ASSERT_EQ(outcome.updates.size(), 1u);

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "messages/admin_messages.h"
 #include "messages/client_messages.h"
+#include "messages/duplicate_messages.h"
 #include "messages/index_messages.h"
 #include "messages/replication_messages.h"
 #include "messages/tool_messages.h"
@@ -99,6 +100,8 @@ const std::vector<Kind>& Kinds() {
       Of<IncrResponse>(),
       Of<CheckAndSetRequest>(),
       Of<CheckAndMutateRequest>(),
+      Of<DuplicateRequest>(),
+      Of<DuplicateResponse>(),
       Of<CheckResponse>(),
       Of<MultiGetRequest>(),
       Of<MultiGetResponse>(),

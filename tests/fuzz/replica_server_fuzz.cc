@@ -12,6 +12,7 @@
 #include "base/raw_key.h"
 #include "engine/memory_engine.h"
 #include "messages/client_messages.h"
+#include "messages/duplicate_messages.h"
 #include "messages/meta_messages.h"
 #include "messages/tool_messages.h"
 #include "replica/replica_options.h"
@@ -117,6 +118,7 @@ class World {
     ReplicaServerOptions options;
     options.layout.data_directories = {{"ssd", "/data/replica/reps"}};
     options.meta_servers = {kMeta};
+    options.duplication_group = {.ids = {{"here", 1}, {"there", 2}}, .own_id = 1};
     options.config_sync_interval = absl::Seconds(2);
     options.checkpoint_interval = absl::Seconds(2);
     options.group_check_interval = absl::Seconds(2);
@@ -486,6 +488,20 @@ const std::vector<World::Kind>& World::Kinds() {
          return w.Body(CheckAndMutateRequest{.hash_key = "h",
                                              .check_sort_key = "s",
                                              .mutate_list = {{0, "s", "v", 0}, {1, "t", "", 0}}});
+       }},
+      {kRpcDuplicate,
+       [](World& w, PartitionId) {
+         DuplicateRequest request;
+         const auto add = [&](WriteCode code, std::string body) {
+           request.entries.push_back({.timestamp_us = 7,
+                                      .task_code = Blob(WriteCodeName(code)),
+                                      .raw_message = Blob(Damage(std::move(body), w.choices_)),
+                                      .cluster_id = int8_t{2}});
+         };
+         add(WriteCode::kPut, w.Body(UpdateRequest{key, "1", 0}));
+         add(WriteCode::kMultiPut, w.Body(MultiPutRequest{"h", {{"s", "v"}}, 0}));
+         add(WriteCode::kMultiRemove, w.Body(MultiRemoveRequest{"i", {"s", "t"}, 1}));
+         return w.Body(std::move(request));
        }},
       {kRpcGet,
        [](World& w, PartitionId) {

@@ -7,9 +7,12 @@
 #include <filesystem>
 #include <random>
 
+#include "data_api/mutation_operations.h"
 #include "engine/memory_engine.h"
 #include "engine/rocksdb_engine.h"
 #include "env/file_system.h"
+#include "messages/duplicate_messages.h"
+#include "rpc/thrift_codec.h"
 #include "tests/indexes/indexed_replica.h"
 
 namespace arion {
@@ -67,6 +70,38 @@ TEST_P(IndexSetTest, WhatChangedOrWentIsNotFound) {
   EXPECT_EQ(Find(Equal("by_n", 1)), (Names{"c"}));
   replica_.Put({{"a", R"({"n":1})"}});
   EXPECT_EQ(Find(Equal("by_n", 1)), (Names{"a", "c"}));
+}
+
+TEST_P(IndexSetTest, WritesOfAnotherClusterAreFoundAsOurs) {
+  ASSERT_TRUE(replica_.Define({{"by_n", "$.n"}}).ok());
+  replica_.BuildAll();
+  const auto apply = [&](const std::vector<std::pair<WriteCode, std::string>>& writes) {
+    DuplicateRequest request;
+    for (const auto& [code, body] : writes)
+      request.entries.push_back({.timestamp_us = 7,
+                                 .task_code = Blob(WriteCodeName(code)),
+                                 .raw_message = Blob(body),
+                                 .cluster_id = int8_t{2}});
+    Mutation mutation{.decree = replica_.engine().last_applied() + 1};
+    mutation.updates = {{WriteCode::kDuplicate, 1, EncodeWrapped(request)}};
+    const auto decoded =
+        MutationOperations::Decode(mutation, replica_.engine(), ReadTier::kCacheOnly);
+    ASSERT_TRUE(decoded.ok()) << decoded.status();
+    ASSERT_TRUE(replica_.engine().Apply(mutation.decree, 1, decoded->ops()).ok());
+  };
+  const auto put = [](const char* name, const char* value) {
+    return std::pair(WriteCode::kPut,
+                     EncodeWrapped(UpdateRequest{JoinRawKey(name, "s"), value, 0}));
+  };
+  apply({put("a", R"({"n":1})"), put("b", R"({"n":1})"), put("c", R"({"n":1})")});
+  EXPECT_EQ(Find(Equal("by_n", 1)), (Names{"a", "b", "c"}));
+  apply({put("a", R"({"n":2})"),
+         {WriteCode::kMultiRemove,
+          EncodeWrapped(MultiRemoveRequest{.hash_key = "b", .sort_keys = {"s"}})},
+         {WriteCode::kMultiPut,
+          EncodeWrapped(MultiPutRequest{.hash_key = "d", .kvs = {{"s", R"({"n":1})", {}}}})}});
+  EXPECT_EQ(Find(Equal("by_n", 1)), (Names{"c", "d"}));
+  EXPECT_EQ(Find(Equal("by_n", 2)), (Names{"a"}));
 }
 
 TEST_P(IndexSetTest, SeveralAreBuiltInOneWalk) {

@@ -11,6 +11,7 @@
 
 #include "engine/memory_engine.h"
 #include "messages/client_messages.h"
+#include "messages/duplicate_messages.h"
 #include "rpc/thrift_codec.h"
 #include "sim/sim_environment.h"
 #include "sim/sim_transport.h"
@@ -155,6 +156,22 @@ TEST_F(OldServerTest, WhoFollowsTheRulesEndsNobody) {
   CheckGroup(4, kSecondary, 2);
   EXPECT_EQ(server_.Replicas().at(0).last_committed_decree, Decree(2));
   EXPECT_THAT(fatal_, IsEmpty());
+}
+
+TEST_F(OldServerTest, AMemberTakesWritesOfAnotherCluster) {
+  BecomeMember();
+  const UpdateRequest put{.key = Blob(std::string("\0\1hk", 4)), .value = "v"};
+  const DuplicateRequest request{{{.timestamp_us = 7,
+                                   .task_code = Blob(WriteCodeName(WriteCode::kPut)),
+                                   .raw_message = Blob(EncodeWrapped(put)),
+                                   .cluster_id = int8_t{2}}}};
+  Mutation m{.pid = kPid, .ballot = Ballot(4), .decree = Decree(1)};
+  m.updates = {{WriteCode::kDuplicate, 1, EncodeWrapped(request)}};
+  Say(kRpcPrepare,
+      EncodePrepare({kPid, Config(4, kSecondary), std::make_shared<const Mutation>(std::move(m))}));
+  CheckGroup(4, kSecondary, 1);
+  EXPECT_EQ(server_.Replicas().at(0).last_committed_decree, Decree(1));
+  EXPECT_TRUE(fatal_.empty());
 }
 
 TEST_F(OldServerTest, MessagesThatDoNotDecode) {

@@ -4,7 +4,7 @@ import {h} from './dom.js';
 import {byteRate, bytes, count, duration, percent, plural, rate, timeOfDay, NONE} from './format.js';
 import {figure, health, progress, section, state, table, tiles} from './parts.js';
 
-const WRITES = new Set(['put', 'remove', 'multi_put', 'multi_remove', 'incr', 'check_and_set', 'check_and_mutate']);
+const WRITES = new Set(['put', 'remove', 'multi_put', 'multi_remove', 'incr', 'check_and_set', 'check_and_mutate', 'duplicate']);
 const isWrite = labels => WRITES.has(labels.operation);
 const isRead = labels => !WRITES.has(labels.operation);
 const REQUESTS = 'request_seconds';
