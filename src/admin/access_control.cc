@@ -47,6 +47,12 @@ bool IsBetweenServers(std::string_view name) {
   return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 
+// Servers of a cluster that follows one of our tables name no cluster, or are Pegasus'. They get what
+// any client may read, and of files only those that a primary handed out (copies/served_files.h).
+bool IsOfFollowers(std::string_view name) {
+  return name == kRpcGetFileSize || name == kRpcCopyFile;
+}
+
 bool IsOpenToAll(std::string_view name) {
   // Questions have these names. A name that is not known here is no question, and needs permission.
   static constexpr std::string_view kPrefixes[] = {kRecords, "RPC_CM_QUERY_", "RPC_CM_LIST_",
@@ -159,7 +165,8 @@ ErrorCode AccessControl::Admit(const RequestHeader& header, Endpoint peer, uint6
     return ErrorCode::kClusterNotFound;
   }
   // Clients' reads and writes are most of the requests, so they skip the search among the names.
-  if (tag == 0 && !header.name.starts_with(kRecords) && IsBetweenServers(header.name)) {
+  if (tag == 0 && !header.name.starts_with(kRecords) && IsBetweenServers(header.name) &&
+      !IsOfFollowers(header.name)) {
     if (IsTooEarlyToKnow(from, peer)) {
       older_->NoteStranger();
       LOG_EVERY_T(INFO, 10) << header.name << " of " << from << " comes before a meta server said "

@@ -7,8 +7,9 @@
 //           of these does, remote commands among them. What only servers say to each other counts
 //           only from a server that states its cluster: clients and tools never state one. Servers
 //           of an older version, which may be another cluster's, state none, and are refused but
-//           for those that OlderServers knows. An older version's answer carries the tag of the
-//           question back.
+//           for those that OlderServers knows. Copies of files that a primary has handed out are
+//           open to those who state none: servers of a follower cluster. An older version's answer
+//           carries the tag of the question back.
 // Errors    RPC: ERR_ACL_DENY; of another cluster's server: ERR_CLUSTER_NOT_FOUND; of one that may
 //           be of ours: ERR_HANDLER_NOT_FOUND. HTTP: 401, 403.
 // Threads   Thread-safe.
@@ -88,5 +89,7 @@ class AccessControl : public RpcGate {
 bool IsOpenToAll(std::string_view rpc_name);
 // Whether only servers send it.
 bool IsBetweenServers(std::string_view rpc_name);
+// Whether servers of a cluster that follows ours send it, too.
+bool IsOfFollowers(std::string_view rpc_name);
 
 }  // namespace arion

@@ -171,6 +171,38 @@ absl::Status LearnSource::ReadCheckpoint(Engine& engine, ShipState* ship,
   return absl::OkStatus();
 }
 
+absl::Status LearnSource::ReadForFollower(Engine& engine, LearnResponse* response,
+                                          std::shared_ptr<void>* share) {
+  std::shared_ptr<void> hold;
+  absl::StatusOr<Engine::CheckpointFiles> checkpoint = engine.NewestCheckpoint(&hold);
+  if (absl::IsNotFound(checkpoint.status())) {
+    RETURN_IF_ERROR(engine.Checkpoint().status());
+    checkpoint = engine.NewestCheckpoint(&hold);
+  }
+  response->replica_disk_tag = disk_tag_;
+  response->base_local_dir = data_path_;
+  LearnState& state = response->state;
+  if (absl::IsNotFound(checkpoint.status()) && engine.last_applied() == Decree(0))
+    return absl::OkStatus();
+  RETURN_IF_ERROR(checkpoint.status());
+  response->base_local_dir = checkpoint->directory;
+  state.to_decree_included = checkpoint->decree;
+  state.files = checkpoint->names;
+  Offer offer;
+  ServedFiles::Names names;
+  for (const std::string& name : checkpoint->names) {
+    offer.names.push_back(JoinPath(BaseName(checkpoint->directory), name));
+    ASSIGN_OR_RETURN(const FileStatus status, files_.Stat(JoinPath(checkpoint->directory, name)));
+    offer.sizes.push_back(static_cast<int64_t>(status.size));
+    names[name] = status.size;
+  }
+  RETURN_IF_ERROR(AddChecksums(&offer));
+  state.file_sizes = std::move(offer.sizes);
+  state.file_checksums = std::move(offer.checksums);
+  *share = served_->Share(checkpoint->directory, std::move(names), std::move(hold));
+  return absl::OkStatus();
+}
+
 // Indexes that were dropped and made again count their files from the beginning.
 void LearnSource::NoteIndexStore(const std::weak_ptr<const void>& store) {
   const bool is_same = !store.owner_before(index_store_) && !index_store_.owner_before(store);

@@ -8,7 +8,8 @@
 //           request gets further. Learners of one checkpoint share the open files and the
 //           checksums.
 // Threads   Strand-bound, except the Read functions: in the pool, one at a time.
-// Lifetime  A checkpoint is held, and served, from KeepShare until KeepOnly leaves its learner out.
+// Lifetime  A checkpoint is held, and served, from KeepShare until KeepOnly leaves its learner out;
+//           one for a follower cluster while its share is kept.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -75,6 +76,12 @@ class LearnSource {
   // none that reaches ship->first. Unavailable: ask again; its checksums take longer than one
   // request, or what is committed is not applied yet.
   absl::Status ReadCheckpoint(Engine& engine, ShipState* ship, std::shared_ptr<void>* share);
+
+  // The newest checkpoint for a follower cluster: files are named relative to its own directory,
+  // and indexes are not among them. Makes one where there is none. An engine that holds nothing
+  // needs none: decree 0, no files, and *share is null. Errors as ReadCheckpoint.
+  absl::Status ReadForFollower(Engine& engine, LearnResponse* response,
+                               std::shared_ptr<void>* share);
 
   // How long a piece of the log may be kept back so that the learner still gains on the group's
   // writes: kLogPauseMax where the last pieces brought it at least twice as far as the group went

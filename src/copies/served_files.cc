@@ -83,9 +83,21 @@ std::shared_ptr<const ServedFiles::Shared> ServedFiles::Find(const std::string& 
   const MutexLock lock(mutex_);
   const auto it = directories_.find(directory);
   if (it == directories_.end()) return nullptr;
-  for (const auto& share : it->second)
-    if (share->names.contains(name)) return share;
+  for (const auto& share : it->second) {
+    if (!share->names.contains(name)) continue;
+    ++share->asks;
+    return share;
+  }
   return nullptr;
+}
+
+uint64_t ServedFiles::AsksFor(const std::string& directory) const {
+  const MutexLock lock(mutex_);
+  const auto it = directories_.find(directory);
+  if (it == directories_.end()) return 0;
+  uint64_t asks = 0;
+  for (const auto& share : it->second) asks += share->asks;
+  return asks;
 }
 
 GetFileSizeResponse ServedFiles::Sizes(const GetFileSizeRequest& request) const {

@@ -13,6 +13,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -43,6 +44,9 @@ class ServedFiles : public std::enable_shared_from_this<ServedFiles> {
 
   // Whether something of `directory` is served. Then the directory exists.
   bool Serves(const std::string& directory) const;
+  // How often something of `directory` was asked for since it is served; it rises as long as
+  // somebody copies.
+  uint64_t AsksFor(const std::string& directory) const;
   // The sizes of the files named; of all that are served from the directory if none is named.
   GetFileSizeResponse Sizes(const GetFileSizeRequest& request) const;
   // The bytes asked for, all of them or an error, with their crc32c.
@@ -55,6 +59,7 @@ class ServedFiles : public std::enable_shared_from_this<ServedFiles> {
   struct Shared {
     Names names;
     std::shared_ptr<void> hold;
+    mutable std::atomic<uint64_t> asks = 0;
     mutable Mutex mutex = {};
     mutable std::map<std::string, std::shared_ptr<const ReadableFile>> open
         ABSL_GUARDED_BY(mutex) = {};

@@ -23,6 +23,8 @@ inline constexpr char kRpcNegotiation[] = "RPC_NEGOTIATION";
 inline constexpr char kRpcQueryAppInfo[] = "RPC_QUERY_APP_INFO";
 inline constexpr char kRpcQueryReplicaInfo[] = "RPC_QUERY_REPLICA_INFO";
 inline constexpr char kRpcQueryDecree[] = "RPC_QUERY_PN_DECREE";
+// A follower cluster asks a primary: LearnRequest with only the partition, LearnResponse.
+inline constexpr char kRpcQueryLastCheckpoint[] = "RPC_QUERY_LAST_CHECKPOINT_INFO";
 inline constexpr char kRpcQueryDiskInfo[] = "RPC_QUERY_DISK_INFO";
 inline constexpr char kRpcDetectHotkey[] = "RPC_DETECT_HOTKEY";
 

@@ -169,6 +169,14 @@ void Replica::LearnCompletion(GroupCheckResponse report, Responder responder) {
   Step(LearnCompletionReceived{Keep(std::move(responder)), std::move(report)});
 }
 
+void Replica::ShipToFollower(Responder responder) {
+  CHECK_ON_STRAND(strand_);
+  if (!office_.MayServe() || core_->role() != PartitionStatus::kPrimary)
+    return responder.Reply(ErrorCode::kOk,
+                           EncodeWrapped(LearnResponse{.err = ErrorCode::kObjectNotFound}));
+  shipping_.ShipToFollower(std::move(responder));
+}
+
 void Replica::OnSplitStep(const SplitMemberRequest& request, Responder responder) {
   CHECK_ON_STRAND(strand_);
   SplitMember::OnAnswer answer =

@@ -96,6 +96,8 @@ class Replica : public std::enable_shared_from_this<Replica> {
   void GroupCheck(GroupCheckRequest request, Responder responder);
   void Learn(LearnRequest request, Responder responder);
   void LearnCompletion(GroupCheckResponse report, Responder responder);
+  // What a follower cluster begins with, if it is primary and may serve.
+  void ShipToFollower(Responder responder);
   void OnSplitStep(const SplitMemberRequest& request, Responder responder);
   ReplicaVerifying& verifying() { return verifying_; }
   // Events that want no answer: AddLearnerReceived, RemoveReceived, ProposalReceived,

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "copies/served_files.h"
 #include "env/clock.h"
 #include "env/environment.h"
 #include "pacifica/replica_core.h"
@@ -127,6 +128,53 @@ void ReplicaShipping::OnRead(const std::shared_ptr<ShipState>& shipped,
   work_.After(delay, [this, shipped, encoded] {
     Answer(shipped->token, shipped->response, std::move(*encoded));
   });
+}
+
+// ---- follower clusters ----
+
+void ReplicaShipping::ShipToFollower(Responder responder) {
+  auto response = std::make_shared<LearnResponse>();
+  auto share = std::make_shared<std::shared_ptr<void>>();
+  work_.MaintainInBulkPool(
+      [this, response, share](Engine& engine) {
+        return source_.ReadForFollower(engine, response.get(), share.get());
+      },
+      [this, response, share,
+       responder = std::move(responder)](const absl::Status& status) mutable {
+        if (!status.ok()) {
+          LOG(WARNING) << hooks_.tag() << " no checkpoint for a follower cluster yet: " << status;
+          if (IsRefusal(status)) work_.OnNoSpace("a follower's checkpoint", status);
+          // Unavailable: its checksums are being computed.
+          *response = {.err = absl::IsUnavailable(status) ? ErrorCode::kBusy
+                                                          : ErrorCode::kPathNotFound};
+          return responder.Reply(ErrorCode::kOk, Encoded(*response));
+        }
+        response->learnee = host_->self;
+        response->config.pid = core_.configuration().pid;
+        response->last_committed_decree = response->state.to_decree_included;
+        LOG(INFO) << hooks_.tag() << " a follower cluster is given the checkpoint at decree "
+                  << response->state.to_decree_included << ", " << response->state.files.size()
+                  << " files";
+        if (*share != nullptr) KeepForFollower(response->base_local_dir, std::move(*share));
+        responder.Reply(ErrorCode::kOk, Encoded(*response));
+      });
+}
+
+void ReplicaShipping::KeepForFollower(const std::string& directory, std::shared_ptr<void> share) {
+  for_followers_[directory] = {.share = std::move(share)};
+  if (std::exchange(looks_at_followers_, true)) return;
+  work_.After(kFollowerLook, [this] { LookAtFollowers(); });
+}
+
+void ReplicaShipping::LookAtFollowers() {
+  for (auto it = for_followers_.begin(); it != for_followers_.end();) {
+    ForFollower& kept = it->second;
+    const uint64_t before = std::exchange(kept.asks, host_->served->AsksFor(it->first));
+    kept.idle_looks = kept.asks == before ? kept.idle_looks + 1 : 0;
+    it = kept.idle_looks >= kIdleLooksMax ? for_followers_.erase(it) : std::next(it);
+  }
+  looks_at_followers_ = !for_followers_.empty();
+  if (looks_at_followers_) work_.After(kFollowerLook, [this] { LookAtFollowers(); });
 }
 
 }  // namespace arion

@@ -11,6 +11,7 @@
 #include "disks/disk_snapshot.h"
 #include "disks/disk_watch.h"
 #include "messages/admin_messages.h"
+#include "messages/replication_messages.h"
 #include "messages/tool_messages.h"
 #include "replica/replica.h"
 #include "replica/replica_snapshot.h"
@@ -96,6 +97,17 @@ void AnswerDecree(const ReplicaTable& table, InboundRequest& request) {
   });
 }
 
+void AnswerFollower(const ReplicaTable& table, InboundRequest& request) {
+  const auto query = TakeArgument<LearnRequest>(request);
+  if (!query) return;
+  const std::shared_ptr<Replica> replica = FindOpen(table, query->pid);
+  if (replica == nullptr)
+    return Reply(request.responder, LearnResponse{.err = ErrorCode::kObjectNotFound});
+  replica->strand()->Post([replica, responder = std::move(request.responder)]() mutable {
+    replica->ShipToFollower(std::move(responder));
+  });
+}
+
 void AnswerHotKey(const ReplicaHost& host, const ReplicaTable& table, InboundRequest& request) {
   const auto detect = TakeArgument<DetectHotkeyRequest>(request);
   if (!detect) return;
@@ -120,7 +132,6 @@ struct DisabledCode {
 constexpr DisabledCode kDisabled[] = {
     {"RPC_REPLICA_DISK_MIGRATE", true, "moves between the disks of a server"},
     {"RPC_ADD_NEW_DISK", true, "disks added without a restart (data_dirs names them)"},
-    {"RPC_QUERY_LAST_CHECKPOINT_INFO", false, "follower clusters"},
     {"RPC_COLD_BACKUP", false, "backup"},
     {"RPC_CLEAR_COLD_BACKUP", false, "backup"},
     {"RPC_BULK_LOAD", false, "bulk load"},
@@ -135,6 +146,8 @@ bool AnswerTool(const ReplicaHost& host, const StrandPtr& server_strand,
     AnswerDisks(host.disks->watch, server_strand, table, request);
   } else if (name == kRpcQueryDecree) {
     AnswerDecree(*table, request);
+  } else if (name == kRpcQueryLastCheckpoint) {
+    AnswerFollower(*table, request);
   } else if (name == kRpcDetectHotkey) {
     AnswerHotKey(host, *table, request);
     // What Arion does not have is refused by name, so that tools print a reason.

@@ -84,6 +84,26 @@ TEST_F(LearnSourceTest, LearnersOfOneCheckpointShareItsFiles) {
   EXPECT_EQ(third.to_decree_included, Decree(2));
 }
 
+TEST_F(LearnSourceTest, AFollowerClusterGetsACheckpointByItself) {
+  LearnResponse response;
+  std::shared_ptr<void> share;
+  env_.RunInPool([&] { EXPECT_TRUE(source_.ReadForFollower(*engine_, &response, &share).ok()); });
+  EXPECT_EQ(response.base_local_dir, "/r/data/checkpoint.1");
+  EXPECT_EQ(response.state.to_decree_included, Decree(1));
+  ASSERT_EQ(response.state.files.size(), 1u);
+  const std::string& name = response.state.files.front();
+  EXPECT_EQ(response.state.file_checksums->front().size(), 8u);
+  const CopyRequest piece{.source_dir = response.base_local_dir, .file_name = name, .size = 1};
+  const uint64_t before = served_->AsksFor(response.base_local_dir);
+  EXPECT_EQ(served_->Read(piece).error, ErrorCode::kOk);
+  EXPECT_GT(served_->AsksFor(response.base_local_dir), before);
+  EXPECT_NE(served_->Read({.source_dir = "/r/data", .file_name = "checkpoint.1/" + name, .size = 1})
+                .error,
+            ErrorCode::kOk);
+  share.reset();
+  EXPECT_EQ(served_->Read(piece).error, ErrorCode::kObjectNotFound);
+}
+
 TEST_F(LearnSourceTest, WholeIndexesAreOfferedBesideTheCheckpoint) {
   auto wrapped = std::make_unique<WithIndexes>(std::move(engine_), env_.files());
   bool& is_whole = wrapped->is_whole;

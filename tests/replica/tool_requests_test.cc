@@ -93,7 +93,7 @@ TEST_F(ToolRequestsTest, WhatArionDoesNotDoSaysSoInItsAnswer) {
     EXPECT_EQ(response.err, ErrorCode::kOperationDisabled) << code;
     EXPECT_TRUE(response.hint_at_2.has_value()) << code;
   }
-  for (const char* code : {"RPC_QUERY_LAST_CHECKPOINT_INFO", "RPC_COLD_BACKUP", "RPC_BULK_LOAD"})
+  for (const char* code : {"RPC_COLD_BACKUP", "RPC_BULK_LOAD"})
     EXPECT_EQ(Ask<DisabledResponse>(server, code, DisabledResponse()).err,
               ErrorCode::kOperationDisabled)
         << code;
