@@ -31,7 +31,8 @@ std::string EncodeInitInfo(const InitInfo& info) {
       "{\"init_ballot\":", info.ballot.value(), ",\"init_durable_decree\":", info.durable.value(),
       ",\"init_offset_in_shared_log\":", info.offset_in_shared_log,
       ",\"init_offset_in_private_log\":", info.offset_in_private_log,
-      info.is_learner ? ",\"arion_learner\":1" : "", info.is_unborn ? ",\"arion_unborn\":1}" : "}");
+      info.is_learner ? ",\"arion_learner\":1" : "", info.is_unborn ? ",\"arion_unborn\":1" : "",
+      info.is_foreign ? ",\"arion_foreign\":1}" : "}");
 }
 
 absl::StatusOr<InitInfo> DecodeInitInfo(std::string_view bytes) {
@@ -40,7 +41,7 @@ absl::StatusOr<InitInfo> DecodeInitInfo(std::string_view bytes) {
   json.Parse<rapidjson::kParseIterativeFlag>(bytes.data(), bytes.size());
   if (json.HasParseError() || !json.IsObject()) return DamagedInitInfo("not a JSON object");
   // Four keys and no map: the file is read for each replica at a start.
-  bool is_learner = false, is_unborn = false;
+  bool is_learner = false, is_unborn = false, is_foreign = false;
   std::array<Key, 4> keys{{{"init_ballot"},
                            {"init_durable_decree"},
                            {"init_offset_in_shared_log"},
@@ -58,6 +59,8 @@ absl::StatusOr<InitInfo> DecodeInitInfo(std::string_view bytes) {
     if (name == "arion_learner")
       is_learner = member.value.IsInt64() && member.value.GetInt64() != 0;
     if (name == "arion_unborn") is_unborn = member.value.IsInt64() && member.value.GetInt64() != 0;
+    if (name == "arion_foreign")
+      is_foreign = member.value.IsInt64() && member.value.GetInt64() != 0;
     has_unknown = has_unknown || !known;
   }
   // A missing key beside unknown ones may be a damaged name, so 0 would be a guess. A file with
@@ -70,7 +73,8 @@ absl::StatusOr<InitInfo> DecodeInitInfo(std::string_view bytes) {
                   .offset_in_shared_log = keys[2].value,
                   .offset_in_private_log = keys[3].value,
                   .is_learner = is_learner,
-                  .is_unborn = is_unborn};
+                  .is_unborn = is_unborn,
+                  .is_foreign = is_foreign};
 }
 
 absl::StatusOr<InitInfo> LoadInitInfo(FileSystem& files, const std::string& replica_directory) {

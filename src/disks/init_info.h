@@ -48,6 +48,10 @@ struct InitInfo {
   // A split made it, and no configuration has named it yet. Written as a key "arion_unborn":1, only
   // while it is so.
   bool is_unborn = false;
+  // The data are another cluster's, and this replica has not been a member since: worth something
+  // only if it becomes its partition's first primary. Written as a key "arion_foreign":1, only
+  // while it is so.
+  bool is_foreign = false;
 
   bool operator==(const InitInfo&) const = default;
 };

@@ -106,6 +106,9 @@ struct RecoveredState {
   // missing (the log has a hole, or was lost), or because its state is a learner's (Standing in
   // effects.h).
   Inactivity inactivity = Inactivity::kTransient;
+  // What is applied is another cluster's, and the replica has not been a member since. Its group
+  // has it if it becomes the partition's first primary; a learner sets it aside.
+  bool is_foreign = false;
 };
 
 }  // namespace arion

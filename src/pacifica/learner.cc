@@ -252,9 +252,9 @@ Learner::Verdict Learner::OnAnswer(const LearnAnswered& answer) {
   }
   CHECK(!s_.AppliesPending()) << "a round starts where the engine stands still";
   CHECK(phase_ == LearnerStatus::kWithoutPrepare) << "a round, though the gap is closed";
-  if (response.last_committed_decree < s_.last_applied) {
-    // The engine has applied more than this group has committed: that history was never the
-    // group's.
+  if (response.last_committed_decree < s_.last_applied || s_.is_foreign) {
+    // The engine has applied more than this group has committed, or what another cluster had: that
+    // history was never the group's.
     StartWork(LearnerWork::What::kDiscard, {});
     return Verdict::kFine;
   }

@@ -34,6 +34,7 @@ void ReplicaState::Recover(const RecoveredState& recovered) {
   ballot = recovered.ballot;
   last_stop = recovered.last_stop;
   inactivity = recovered.inactivity;
+  is_foreign = recovered.is_foreign;
   if (recovered.inactivity == Inactivity::kRemoved) standing = Standing::kLearner;
   last_applied = last_handed = recovered.last_applied;
   last_durable = std::min(recovered.last_durable, recovered.last_applied);
@@ -150,6 +151,7 @@ void ReplicaState::RestartList(Decree committed, Ballot ballot) {
   list.Reset(committed, ballot);
   last_handed_ballot = Ballot(0);
   ++learner_restarts;
+  is_foreign = false;
   // It is on disk already, or goes there with what led here: HandOver, RestartLog, LearnerWork.
   standing = Standing::kLearner;
 }

@@ -89,6 +89,8 @@ struct ReplicaState {
   // How often a state from elsewhere took the place of the own one.
   int64_t learner_restarts = 0;
   Standing standing = Standing::kMember;
+  // What is applied was never this group's (RecoveredState::is_foreign).
+  bool is_foreign = false;
 
   // Appends that are not yet Logged: their sequence and decree.
   std::map<uint64_t, Decree> appends;

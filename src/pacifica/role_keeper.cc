@@ -47,6 +47,8 @@ void RoleKeeper::BecomeMember() {
   // The group counts on this replica again: what the former process may have lost no longer
   // matters.
   s_.last_stop = LastStop::kClean;
+  // It leads, so what it holds is the group's from now on.
+  if (std::exchange(s_.is_foreign, false)) s_.effects.persist_standing = Standing::kMember;
   if (s_.standing == Standing::kMember) return;
   // It has learned everything from a primary, since the process began.
   s_.is_proven = true;

@@ -120,7 +120,8 @@ absl::Status CreateReplicaDirectory(const OpeningHost& host, const FoundReplica&
   if (content != nullptr) {
     info.ballot = content->ballot;
     info.durable = content->decree;
-    info.is_unborn = true;
+    info.is_unborn = content->from == FirstContent::From::kParent;
+    info.is_foreign = content->from == FirstContent::From::kMaster && !content->checkpoint.empty();
     if (!content->checkpoint.empty())
       RETURN_IF_ERROR(host.engines.InstallCheckpoint(content->checkpoint, content->decree,
                                                      DataPathOf(temporary)));
@@ -272,6 +273,7 @@ absl::StatusOr<OpenedReplica> ReplicaOpening::Finish() {
   opened.recovered.last_mutation_ballot = replay_->max_ballot();
   // A learner's state can't be a member's; it only learns.
   if (info.is_learner) opened.recovered.inactivity = Inactivity::kRemoved;
+  opened.recovered.is_foreign = info.is_foreign;
   opened.recovered.last_applied = opened.engine->last_applied();
   opened.recovered.last_applied_ballot = replay_->last_committed_ballot();
   opened.recovered.last_durable = opened.engine->last_durable();

@@ -71,15 +71,19 @@ struct OpenedReplica {
 std::string DataPathOf(const std::string& replica_directory);
 std::string LearnPathOf(const std::string& replica_directory);
 
-// What a child begins with.
+// What a replica begins with that does not begin with nothing.
 struct FirstContent {
+  // Of a split's child: its parent's data. Of a follower cluster's first primary: the master's.
+  enum class From { kParent, kMaster };
+  From from = From::kParent;
   // A checkpoint at `decree` on the same disk; it stays as it is. Empty: `decree` is 0.
   std::string checkpoint;
   Decree decree;
   Ballot ballot;
 };
 // Makes the directory of a new replica. It is whole and durable, or it is not there. Without
-// `content` an empty one that may be a member; with it a split's child, which is unborn.
+// `content` an empty one that may be a member; with it a split's child, which is unborn, or one
+// whose data are foreign (disks/init_info.h).
 absl::Status CreateReplicaDirectory(const OpeningHost& host, const FoundReplica& replica,
                                     const FirstContent* content = nullptr);
 

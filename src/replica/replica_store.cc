@@ -73,6 +73,7 @@ void ReplicaStore::StoreApp(const AppInfo& app) {
 void ReplicaStore::StoreBallot(Ballot ballot, std::optional<Standing> standing) {
   InitInfo info = info_;
   if (standing) info.is_learner = *standing == Standing::kLearner;
+  if (standing == Standing::kMember) info.is_foreign = false;
   // No ballot but its parent's was known to it before.
   if (ballot > info.ballot) info.is_unborn = false;
   // Neither falls: a former value may have been promised already.

@@ -28,6 +28,17 @@ TEST(InitInfo, ReadsExtraKeysOnlyBesideAllFour) {
   EXPECT_FALSE(DecodeInitInfo(R"({"crc":1,"init_ballot":7})").ok());
 }
 
+TEST(InitInfo, WhatIsWrittenIsRead) {
+  for (int bits = 0; bits < 8; ++bits) {
+    const InitInfo info{.ballot = Ballot(7),
+                        .durable = Decree(5),
+                        .is_learner = (bits & 1) != 0,
+                        .is_unborn = (bits & 2) != 0,
+                        .is_foreign = (bits & 4) != 0};
+    EXPECT_EQ(*DecodeInitInfo(EncodeInitInfo(info)), info);
+  }
+}
+
 TEST(InitInfo, MissingKeysReadZero) {
   const auto info = DecodeInitInfo(R"({"init_ballot":7})");
   ASSERT_TRUE(info.ok()) << info.status();
