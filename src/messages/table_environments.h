@@ -34,6 +34,12 @@ inline constexpr char kEnvBackupThrottling[] = "replica.backup_request_throttlin
 inline constexpr char kEnvDiskQuota[] = "replica.disk_quota";
 // A remark, for people.
 inline constexpr char kEnvBusinessInfo[] = "business.info";
+// What a source cluster writes when it makes a table that follows one of its own
+// (followers/master_table.h); only CREATE_APP sets them. The third: since 2.6, where the names
+// differ.
+inline constexpr char kEnvMasterCluster[] = "duplication.master_cluster";
+inline constexpr char kEnvMasterMetas[] = "duplication.master_metas";
+inline constexpr char kEnvMasterAppName[] = "duplication.master_app_name";
 inline constexpr char kEnvCompactDisabled[] = "manual_compact.disabled";
 inline constexpr char kEnvCompactRunningMax[] = "manual_compact.max_concurrent_running_count";
 inline constexpr char kEnvCompactOnce[] = "manual_compact.once.trigger_time";

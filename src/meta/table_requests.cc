@@ -37,6 +37,14 @@ void TableRequests::OnCreate(InboundRequest& request) {
   // disk.
   if (judgement.table && !CanChangeTables()) judgement = {WhyNoTableChange()};
   if (!judgement.table) {
+    // A source cluster that asks for its follower shows no person what it is answered.
+    if (judgement.error != ErrorCode::kOk) {
+      LOG_EVERY_T(WARNING, 10) << "meta: table '" << create->app_name << "' of "
+                               << create->options.partition_count << " partitions x "
+                               << create->options.replica_count << " with "
+                               << create->options.envs.size()
+                               << " environments is not created: " << judgement.error;
+    }
     return uses_.codec.Answer(request, CreateAppResponse{judgement.error, judgement.app_id});
   }
   Table& table = *judgement.table;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "messages/table_environments.h"
+
 namespace arion {
 namespace {
 
@@ -28,6 +30,9 @@ bool ProposalPatience::GivesUp(const Partition& partition, const Intent& intent)
   // (NoteNoLearner).
   if (intent.times_sent == 0 || intent.learner_seen) return false;
   const Node* node = state_.FindNode(intent.node);
+  // So is who copies what its partition begins with; where that ends in vain, it loads no more.
+  if (node != nullptr && node->IsLoading(partition.config.pid) && IsFollower(partition))
+    return false;
   const bool is_new =
       intent.type == ConfigType::kAssignPrimary && partition.config.last_drops.empty();
   const absl::Duration patience = node != nullptr && node->IsLoading(partition.config.pid)
@@ -40,6 +45,12 @@ bool ProposalPatience::GivesUp(const Partition& partition, const Intent& intent)
   // A removal or a step down says nothing against the server's disks.
   if (TakesReplica(intent.type)) ignored_ = intent.node;
   return true;
+}
+
+bool ProposalPatience::IsFollower(const Partition& partition) const {
+  const Table* table = state_.FindTable(partition.config.pid.app_id);
+  return table != nullptr && partition.config.ballot == Ballot(0) &&
+         table->info.envs.contains(kEnvMasterMetas);
 }
 
 bool ProposalPatience::HasPassed(Instant when) {

@@ -35,6 +35,8 @@ class ProposalPatience {
   Endpoint FirstPassedOver(const Partition& partition, const PlacementPlanner::Filter& may) const;
 
  private:
+  // Of a table that begins with another cluster's data, and has not begun.
+  bool IsFollower(const Partition& partition) const;
   bool HasPassed(Instant when);
   // Until when others come before it.
   Instant PassedOverUntil(const Partition& partition, Endpoint node) const;

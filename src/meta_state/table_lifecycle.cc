@@ -58,6 +58,13 @@ std::optional<ErrorCode> Busy(const Table* table, const std::set<std::string>& b
   }
 }
 
+// It is to begin with another cluster's data, and no partition has.
+bool IsFollowerToBegin(const Table& table) {
+  return table.info.envs.contains(kEnvMasterMetas) &&
+         std::all_of(table.partitions.begin(), table.partitions.end(),
+                     [](const Partition& p) { return p.config.ballot == Ballot(0); });
+}
+
 }  // namespace
 
 CreateJudgement JudgeCreate(const ClusterState& state, FunctionLevel level,
@@ -66,10 +73,14 @@ CreateJudgement JudgeCreate(const ClusterState& state, FunctionLevel level,
   const CreateAppOptions& options = request.options;
   if (level <= FunctionLevel::kFreezed) return {ErrorCode::kStateFreezed};
   size_t indexes = 0;
-  bool envs_ok = std::all_of(options.envs.begin(), options.envs.end(), [&indexes](const auto& env) {
+  // A source cluster's variables are as its own meta server took them: those that are not known here
+  // are kept, and nothing acts on them.
+  const bool follows = options.envs.contains(kEnvMasterMetas);
+  bool envs_ok = std::all_of(options.envs.begin(), options.envs.end(), [&](const auto& env) {
     if (IndexNameOf(env.first).has_value())
       return ++indexes <= kIndexesMax && CheckTableEnvironment(env.first, env.second).ok();
-    return !env.first.starts_with("rocksdb.") || IsLegalRocksDbVariable(env.first, env.second);
+    return follows || !env.first.starts_with("rocksdb.") ||
+           IsLegalRocksDbVariable(env.first, env.second);
   });
   if (!IsTableName(request.app_name) || options.partition_count <= 0 ||
       options.partition_count > kPartitionCountMax ||
@@ -86,10 +97,13 @@ CreateJudgement JudgeCreate(const ClusterState& state, FunctionLevel level,
   }
   if (existing != nullptr) {
     // A repeated create whose answer was lost must succeed, if it asks for the same table.
-    if (!options.success_if_exist) return {ErrorCode::kAppExist};
     const AppInfo& info = existing->info;
     bool equal = info.partition_count == options.partition_count && info.app_type == app_type &&
                  info.envs == options.envs && info.max_replica_count == options.replica_count;
+    // A source cluster repeats its create for ever without saying that it may exist. Once there are
+    // data, they may be of an earlier duplication, behind which there is a hole.
+    if (!options.success_if_exist && !(equal && IsFollowerToBegin(*existing)))
+      return {ErrorCode::kAppExist};
     if (!equal) return {ErrorCode::kInvalidParameters};
     return {ErrorCode::kOk, info.app_id};
   }

@@ -1,6 +1,7 @@
 // How long what was proposed is waited for, and who is passed over. SPDX-License-Identifier: Apache-2.0
 #include "meta_judgement/proposal_patience.h"
 
+#include "messages/table_environments.h"
 #include "tests/meta/one_partition.h"
 
 namespace arion {
@@ -45,6 +46,16 @@ TEST_F(ProposalPatienceTest, EachProposalHasItsPatience) {
 TEST_F(ProposalPatienceTest, WhoOpensItsReplicaIsAtWork) {
   state_.nodes[kB].replicas[kPid] = {.pid = kPid, .loading = true};
   EXPECT_EQ(Patience(Sent(ConfigType::kAddSecondary, kB)), absl::Minutes(5));
+}
+
+TEST_F(ProposalPatienceTest, WhoCopiesAFirstContentIsAtWorkHoweverLongItTakes) {
+  state_.nodes[kB].replicas[kPid] = {.pid = kPid, .loading = true};
+  state_.FindTable(kPid.app_id)->info.envs = {{kEnvMasterMetas, "10.0.0.1:34601"}};
+  partition().config = {.pid = kPid, .max_replica_count = 3};
+  now_ = kNow + absl::Hours(10);
+  EXPECT_FALSE(OneLook().GivesUp(partition(), Sent(ConfigType::kAssignPrimary, kB)));
+  state_.nodes[kB].replicas.erase(kPid);
+  EXPECT_TRUE(OneLook().GivesUp(partition(), Sent(ConfigType::kAssignPrimary, kB)));
 }
 
 TEST_F(ProposalPatienceTest, WhoWasAskedJustNowMayAnswer) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "messages/index_definition.h"
+#include "messages/table_environments.h"
 
 namespace arion {
 namespace {
@@ -106,6 +107,25 @@ TEST_F(TableLifecycleTest, AnExistingTableIsSuccessOnlyWhenEqualAndAskedFor) {
   EXPECT_FALSE(Create().table);
   create_.options.partition_count = 4;
   EXPECT_EQ(Create().error, ErrorCode::kInvalidParameters);
+}
+
+TEST_F(TableLifecycleTest, AFollowersCreateIsRepeatedUntilItHasBegun) {
+  create_.options.envs = {{kEnvMasterCluster, "source"},
+                          {kEnvMasterMetas, "10.0.0.1:34601"},
+                          {"rocksdb.only_the_source_knows", "7"}};
+  const CreateJudgement made = Create();
+  ASSERT_EQ(made.error, ErrorCode::kOk) << "what its own cluster took is taken";
+  EXPECT_EQ(made.table->info.envs, create_.options.envs);
+  state_.tables[made.app_id] = *made.table;
+  const CreateJudgement again = Create();
+  EXPECT_EQ(again.error, ErrorCode::kOk) << "the answer was lost";
+  EXPECT_EQ(again.app_id, made.app_id);
+  EXPECT_FALSE(again.table);
+  ++create_.options.partition_count;
+  EXPECT_EQ(Create().error, ErrorCode::kAppExist);
+  --create_.options.partition_count;
+  state_.tables[made.app_id].partitions.back().config.ballot = Ballot(1);
+  EXPECT_EQ(Create().error, ErrorCode::kAppExist) << "its data may be of an earlier duplication";
 }
 
 TEST_F(TableLifecycleTest, TransitionsAreBusy) {
