@@ -119,7 +119,8 @@ std::optional<GarbageName> ParseGarbageName(std::string_view name) {
   if (const size_t slash = name.find('/'); slash != std::string_view::npos)
     return ParseReplicaDirectoryName(name.substr(0, slash)) ? ParseInside(name.substr(slash + 1))
                                                             : std::nullopt;
-  if (name.ends_with(".disk.migrate.tmp")) return GarbageName{GarbageKind::kMoveTarget, {}};
+  if (name.ends_with(".disk.migrate.tmp") || name.ends_with(kScratchSuffix))
+    return GarbageName{GarbageKind::kMoveTarget, {}};
   if (name.ends_with(".disk.migrate.ori")) return GarbageName{GarbageKind::kMoveSource, {}};
   GarbageName garbage;
   if (name.ends_with(".gar"))

@@ -4,6 +4,7 @@
 // Shapes    What counts, in the data directories and the log home:
 //             <replica>.<us>.err   failed               <replica>.<us>.gar   not needed any more
 //             <replica>.disk.migrate.tmp, .ori          an older version's moves between disks
+//             <replica>.first.tmp                       a first content that never was complete
 //             <replica>/data.<us>.discarded             of a history that its group no longer has
 //           Age counts from the name's microseconds, or else from the last change. Everything else,
 //           .bak included, is left alone. Where room is short .gar are kept for ten minutes at

@@ -40,6 +40,9 @@ struct ReplicaDirectoryName {
 std::optional<ReplicaDirectoryName> ParseReplicaDirectoryName(std::string_view name);
 std::string FormatReplicaDirectoryName(PartitionId pid, std::string_view app_type);
 
+// Behind a replica's directory name: where what it is to begin with is copied to. Never loaded.
+inline constexpr char kScratchSuffix[] = ".first.tmp";
+
 // A replica that can be loaded.
 struct FoundReplica {
   PartitionId pid;

@@ -295,6 +295,9 @@ int RunReplicaServer(int argc, char** argv, const ReplicaVariant& variant) {
                                          .advertised = config.advertised,
                                          .gate = &access,
                                          .connections_max = files->shares().connections});
+  // Without a gate and a name: to another cluster's servers this one is a client.
+  AsioTransport other_clusters(&env.loops(), {});
+  config.replica.other_clusters = &other_clusters;
   ServerPages pages(ServerKind::kReplica, config, env, transport, access);
   RocksdbEngineFactory engines(world, EngineOptions(config, files->shares()));
   LogBanner("arion_replica", config, Banner(config, world, engines, files->shares()));
@@ -335,6 +338,7 @@ int RunReplicaServer(int argc, char** argv, const ReplicaVariant& variant) {
   int exit_code = Serve(config, server, transport, meta_servers, *older);
   // Pages stop before what they read is destroyed.
   transport.Stop();
+  other_clusters.Stop();
   pages.Stop();
   env.StopLoops();
   return exit_code;

@@ -27,12 +27,15 @@ namespace arion {
 struct InboundRequest;
 class OlderServers;
 class OpenFileBudget;
+class Transport;
 
 // The name of a key stands above a field where it differs from the field's.
 struct ReplicaServerOptions {
   DiskLayout layout;
   // At the start; SetMetaServers changes them.
   std::vector<Endpoint> meta_servers;
+  // Asks servers of other clusters, as a client does; outlives the server. Null: the server's own.
+  Transport* other_clusters = nullptr;
   // A beacon was in vain: they may be elsewhere. On some strand.
   std::function<void()> on_meta_unanswered;
   std::string cluster_name = "onebox";

@@ -60,14 +60,6 @@ void ReplicaTable::LookForChild(const ChildSeed& seed, Children::OnState done) {
   });
 }
 
-absl::Status ReplicaTable::Create(const OpeningHost& host, const FoundReplica& found,
-                                  const ChildSeed* seed) {
-  if (seed == nullptr) return CreateReplicaDirectory(host, found);
-  const FirstContent content{
-      .checkpoint = seed->checkpoint, .decree = seed->decree, .ballot = seed->ballot};
-  return CreateReplicaDirectory(host, found, &content);
-}
-
 // children/C1: by its ballot, as it was reported just now.
 void ReplicaTable::JudgeChild(const ChildSeed& seed, const ReplicaInfo& found,
                               Children::OnState done) {
@@ -115,7 +107,10 @@ void ReplicaTable::MakeChild(ChildSeed seed) {
                        .data_directory = place->data_directory,
                        .app = seed.app,
                        .replaces = std::move(place->replaces)};
-  Open(pid, Origin::kJustCreated, std::make_shared<const ChildSeed>(std::move(seed)));
+  Open(pid, Origin::kJustCreated,
+       {.content = std::make_shared<const FirstContent>(FirstContent{
+            .checkpoint = seed.checkpoint, .decree = seed.decree, .ballot = seed.ballot}),
+        .hold = std::move(seed.hold)});
 }
 
 void ReplicaTable::GiveTail(PartitionId child, ParentTail tail) {

@@ -11,6 +11,7 @@
 #include "disks/disk_watch.h"
 #include "disks/open_file_budget.h"
 #include "disks/replica_directory.h"
+#include "followers/master_table.h"
 #include "replica/replica.h"
 #include "replica/replica_snapshot.h"
 #include "replica_server/replica_questions.h"
@@ -94,6 +95,12 @@ ErrorCode ReplicaTable::OpenFor(PartitionId pid, const AppInfo& app, Creation cr
   if (is_stopping_) return ErrorCode::kInvalidState;
   if (const auto it = slots_.find(pid); it != slots_.end()) {
     Slot& slot = it->second;
+    // A learner gets what its group has: another server was the first.
+    if (slot.first_copy != nullptr && std::holds_alternative<AddLearnerReceived>(event)) {
+      StopFirstCopy(slot);
+      Erase(pid);
+      return OpenFor(pid, app, creation, std::move(event));
+    }
     if (slot.phase == Phase::kOpen) {
       slot.replica->strand()->Post(
           [replica = slot.replica, event = std::move(event)] { replica->Notify(event); });
@@ -130,7 +137,7 @@ ErrorCode ReplicaTable::OpenFor(PartitionId pid, const AppInfo& app, Creation cr
       return ErrorCode::kDiskInsufficient;
     }
   }
-  std::optional<ReplicaPlaces::Place> place = places_->Choose(name, LoadsFor(pid.app_id));
+  std::optional<ReplicaPlaces::Place> place = PlaceFor(pid, name);
   if (!place) {
     refusals_.Met(host_->env.clock().Now(), "no data directory can take a new replica",
                   absl::StrCat("[", pid.ToString(), "]"));
@@ -144,7 +151,10 @@ ErrorCode ReplicaTable::OpenFor(PartitionId pid, const AppInfo& app, Creation cr
                 .app = app,
                 .replaces = std::move(place->replaces)};
   slot.deferred = std::move(event);
-  Open(pid, Origin::kJustCreated);
+  if (creation == Creation::kFirst && FollowsMaster(app))
+    CopyFirstContent(pid);
+  else
+    Open(pid, Origin::kJustCreated);
   return ErrorCode::kOk;
 }
 
@@ -171,7 +181,7 @@ std::vector<DirectoryLoad> ReplicaTable::LoadsFor(int32_t app_id) const {
   return loads;
 }
 
-void ReplicaTable::Open(PartitionId pid, Origin origin, std::shared_ptr<const ChildSeed> seed) {
+void ReplicaTable::Open(PartitionId pid, Origin origin, Beginning beginning) {
   Slot& slot = slots_[pid];
   slot.rest_until.reset();
   SetPhase(pid, slot, Phase::kLoading);
@@ -180,10 +190,11 @@ void ReplicaTable::Open(PartitionId pid, Origin origin, std::shared_ptr<const Ch
     return OpenInTwoSteps(pid, std::move(strand), slot.found);
   host_->env.disk_pool(ParentDirectory(slot.found.path))
       .Submit([self = weak_from_this(), host = host_, reply_on = strand_, strand, origin,
-               found = slot.found, seed = std::move(seed)] {
+               found = slot.found, beginning = std::move(beginning)] {
         auto opened = std::make_shared<absl::StatusOr<OpenedReplica>>(absl::UnknownError(""));
         absl::Status created;
-        if (origin == Origin::kJustCreated) created = Create(*host->opening, found, seed.get());
+        if (origin == Origin::kJustCreated)
+          created = CreateWith(*host->opening, found, beginning.content.get());
         if (created.ok()) *opened = OpenReplica(*host->opening, strand, found, origin);
         reply_on->Post([self, strand, pid = found.pid, created, opened] {
           const auto table = self.lock();
@@ -193,76 +204,6 @@ void ReplicaTable::Open(PartitionId pid, Origin origin, std::shared_ptr<const Ch
           table->Settle(pid);
         });
       });
-}
-
-void ReplicaTable::OpenInTwoSteps(PartitionId pid, StrandPtr strand, FoundReplica found) {
-  host_->env.disk_pool(ParentDirectory(found.path))
-      .Submit([self = weak_from_this(), host = host_, reply_on = strand_, strand,
-               found = std::move(found)] {
-        auto opening = std::make_shared<absl::StatusOr<std::unique_ptr<ReplicaOpening>>>(
-            ReplicaOpening::Begin(*host->opening, strand, found, Origin::kFound));
-        reply_on->Post([self, strand, pid = found.pid, opening] {
-          const auto table = self.lock();
-          if (table == nullptr) return;
-          table->LeftPool(pid);
-          // The shared log may be gone by now: this replica was not in it.
-          if (!opening->ok()) {
-            if (table->take_over_ != nullptr) table->take_over_->GiveUp(pid);
-            return table->OnOpened(pid, strand, opening->status());
-          }
-          if (table->take_over_ == nullptr)
-            return table->FinishOpening(pid, strand, *std::move(*opening));
-          table->take_over_->Join(*std::move(*opening),
-                                  [self, strand, pid](absl::StatusOr<OpenedReplica> opened) {
-                                    if (const auto table = self.lock())
-                                      table->OnOpened(pid, strand, std::move(opened));
-                                  });
-        });
-      });
-}
-
-void ReplicaTable::FinishOpening(PartitionId pid, StrandPtr strand,
-                                 std::unique_ptr<ReplicaOpening> opening) {
-  const std::string directory = opening->directory();
-  host_->env.disk_pool(directory).Submit(
-      [self = weak_from_this(), reply_on = strand_, strand, pid, opening = std::move(opening)] {
-        auto opened = std::make_shared<absl::StatusOr<OpenedReplica>>(opening->Finish());
-        reply_on->Post([self, strand, pid, opened] {
-          if (const auto table = self.lock()) table->OnOpened(pid, strand, std::move(*opened));
-        });
-      });
-}
-
-void ReplicaTable::ForgetSharedLog() {
-  CHECK_ON_STRAND(strand_);
-  take_over_ = nullptr;
-  PostToOpen(&Replica::ForgetSharedLog);  // others learn it when they are opened again (Finish)
-}
-
-void ReplicaTable::AskForSharedLog(std::function<void(SharedLogCollector::Replicas)> done) {
-  Snapshot([self = shared_from_this(),
-            done = std::move(done)](std::vector<ReplicaSnapshot> snapshots) {
-    SharedLogCollector::Replicas replicas;
-    replicas.unopened = self->failed_to_open_;
-    for (const ReplicaSnapshot& replica : snapshots) {
-      const auto route = self->Find(replica.pid);
-      if (route && route->phase == Phase::kOpen && !replica.loading) {
-        replicas.loaded[replica.pid] = {replica.last_durable, replica.valid_start_in_shared_log};
-        replicas.unopened.erase(replica.pid);
-      } else {
-        replicas.unopened.insert(replica.pid);
-      }
-    }
-    done(std::move(replicas));
-  });
-}
-
-void ReplicaTable::CheckpointAfter(PartitionId pid, absl::Duration after) {
-  const auto route = Find(pid);
-  if (!route || route->phase != Phase::kOpen) return;
-  route->replica->strand()->PostAfter(after, [replica = std::weak_ptr(route->replica)] {
-    if (const auto live = replica.lock()) live->CheckpointNow();
-  });
 }
 
 void ReplicaTable::OnOpened(PartitionId pid, StrandPtr strand,
@@ -291,6 +232,7 @@ void ReplicaTable::OnOpened(PartitionId pid, StrandPtr strand,
       replica->Notify(event);
     });
   SetPhase(pid, slot, Phase::kOpen);
+  scratch_places_.erase(pid);
   recovery_->Ended(pid, RecoveryStep::kServing);
   if (is_stopping_) return OnCloseRequested(pid, Effects::Close::kForget, "the server stops");
   on_changed_();
@@ -301,9 +243,17 @@ void ReplicaTable::OnCreationFailed(PartitionId pid, const absl::Status& status)
   const auto it = slots_.find(pid);
   if (it == slots_.end()) return;
   const FoundReplica& found = it->second.found;
+  const Instant now = host_->env.clock().Now();
+  if (absl::IsUnavailable(status)) {  // a master cluster's, and no disk is to blame
+    refusals_.Met(
+        now, absl::StrCat("does not get its first content, and is tried again: ", status.message()),
+        absl::StrCat("[", pid.ToString(), "]"));
+    Erase(pid);
+    on_changed_();
+    return CheckAllClosed();
+  }
   refusals_.Met(
-      host_->env.clock().Now(),
-      absl::StrCat("replicas can't be created: ", absl::StatusCodeToString(status.code())),
+      now, absl::StrCat("replicas can't be created: ", absl::StatusCodeToString(status.code())),
       absl::StrCat("[", pid.ToString(), "] ", found.path, ": ", status.message(), ":"));
   failed_.insert(pid);
   if (absl::IsResourceExhausted(status))
@@ -472,8 +422,11 @@ void ReplicaTable::CloseAll(absl::AnyInvocable<void(absl::Status)> done) {
   for (const PartitionId pid : open)
     OnCloseRequested(pid, Effects::Close::kForget, "the server stops");
   for (auto& [pid, slot] : slots_)
-    if (slot.phase == Phase::kLoading && (slot.rest_until || slot.awaits_recovery))
+    if (slot.phase == Phase::kLoading &&
+        (slot.rest_until || slot.awaits_recovery || slot.first_copy != nullptr)) {
+      StopFirstCopy(slot);
       SetPhase(pid, slot, Phase::kClosed);
+    }
   CheckAllClosed();
 }
 

@@ -15,11 +15,16 @@
 //               new one may be made on another disk, as may that of one that can't be read. Its own
 //               directory durably says which it replaces before it has its name, so the next start
 //               knows which counts.
+//           replica_table/T4  What a master cluster holds (followers/) is taken over by nobody but a
+//               partition's first primary: it is asked for only by a proposal under ballot 0, where
+//               no directory is here, and a replica that has it, but was not the first, sets it
+//               aside before it learns (is_foreign in disks/init_info.h).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <absl/functional/any_invocable.h>
 #include <absl/status/status.h>
+#include <absl/status/statusor.h>
 
 #include <functional>
 #include <map>
@@ -43,6 +48,9 @@
 
 namespace arion {
 
+class FirstContentCopy;
+struct CopiedContent;
+struct FirstContent;
 class Replica;
 struct ReplicaSnapshot;
 
@@ -86,7 +94,9 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
   // gets `event`. An error: it does not come to this. kDiskInsufficient: no directory takes it, or
   // the limit of open files carries none more.
   // kInvalidState: the server stops, or the former one of that partition is being set aside.
-  enum class Creation { kAllowed, kForbidden };
+  // kFirst: allowed, and it would be the partition's first primary, so a follower table's replica
+  // begins with what its master has.
+  enum class Creation { kAllowed, kForbidden, kFirst };
   ErrorCode OpenFor(PartitionId pid, const AppInfo& app, Creation creation, Event event);
   // A local fault ended it (it is gone, or waits to be opened again), and nobody has asked for it
   // since.
@@ -139,14 +149,26 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
     ReplicaInfo last_report;
     // A local fault closed it, or kept it from opening: requests before this time are refused.
     std::optional<Instant> rest_until;
+    // Null: no first content is being copied, and its directory is there or is being made.
+    std::shared_ptr<FirstContentCopy> first_copy;
+  };
+  // What a new one begins with; `content` null: with nothing. `hold` keeps it until it is taken.
+  struct Beginning {
+    std::shared_ptr<const FirstContent> content;
+    std::shared_ptr<void> hold;
   };
 
-  void Open(PartitionId pid, Origin origin) { Open(pid, origin, nullptr); }
-  // `seed`: what the new one begins with; null: with nothing.
-  void Open(PartitionId pid, Origin origin, std::shared_ptr<const ChildSeed> seed);
+  void Open(PartitionId pid, Origin origin) { Open(pid, origin, {}); }
+  void Open(PartitionId pid, Origin origin, Beginning beginning);
+  // Of follower tables (replica_followers.cc).
+  std::optional<ReplicaPlaces::Place> PlaceFor(PartitionId pid, const std::string& name) const;
   // The directory of a new one, in its disk's pool.
-  static absl::Status Create(const OpeningHost& host, const FoundReplica& found,
-                             const ChildSeed* seed);
+  static absl::Status CreateWith(const OpeningHost& host, const FoundReplica& found,
+                                 const FirstContent* content);
+  void CopyFirstContent(PartitionId pid);
+  void OnFirstContent(PartitionId pid, const absl::StatusOr<CopiedContent>& copied);
+  // Of a slot without a directory.
+  void StopFirstCopy(Slot& slot);
   // Where the child is to be made; nullopt: not now.
   std::optional<ReplicaPlaces::Place> PlaceOf(const ChildSeed& seed) const;
   void JudgeChild(const ChildSeed& seed, const ReplicaInfo& found, Children::OnState done);
@@ -197,6 +219,8 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
   std::set<PartitionId> failed_to_open_;
   // Ended here by a local fault, or not even made; no slot is left.
   std::set<PartitionId> failed_;
+  // Where the scratch directory of a first content is that is not complete, by data directory.
+  std::map<PartitionId, size_t> scratch_places_;
   // Why replicas are not made here: the meta server asks for each, always.
   RepeatedLines refusals_;
   absl::AnyInvocable<void(absl::Status)> all_closed_;

@@ -405,7 +405,7 @@ void RequestRouter::ProposeToAbsent(const ConfigurationUpdateRequest& proposal) 
     // Only what never held anything may be made out of nothing.
     const bool is_new = config.ballot == Ballot(0) && config.last_committed_decree <= Decree(0);
     table_->OpenFor(config.pid, proposal.info,
-                    is_new ? ReplicaTable::Creation::kAllowed : ReplicaTable::Creation::kForbidden,
+                    is_new ? ReplicaTable::Creation::kFirst : ReplicaTable::Creation::kForbidden,
                     ProposalReceived{proposal});
   } else if (proposal.type == ConfigType::kUpgradeToPrimary) {
     sync_->AskRemoval(proposal);
