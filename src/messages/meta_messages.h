@@ -270,17 +270,24 @@ struct ConfigSyncResponse {
   bool operator==(const ConfigSyncResponse&) const = default;
 };
 
-// RPC_CM_DUPLICATION_SYNC. Every Pegasus replica server sends it every 10 s, also when nothing is
-// duplicated; Arion answers kOk and an empty map.
+// RPC_CM_DUPLICATION_SYNC: replica servers say every 10 s how far duplications of what they lead
+// are, also when nothing is duplicated, and hear what is to be duplicated, and what of it is stored.
 struct DuplicationConfirmEntry {
   int32_t dupid = 0;
   int64_t confirmed_decree = 0;
   std::optional<bool> checkpoint_prepared;
   std::optional<int64_t> last_committed_decree;
+  // Arion's: what stops the sender, for people; empty or absent: nothing.
+  std::optional<std::string> trouble;
+  // Arion's: when the oldest write was made that is not confirmed (unix, µs), and how much log there
+  // is from it on. Absent: everything is confirmed, or it is not known.
+  std::optional<int64_t> oldest_unconfirmed_us;
+  std::optional<int64_t> unconfirmed_bytes;
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.dupid), v(2, s.confirmed_decree), v(3, s.checkpoint_prepared),
         v(4, s.last_committed_decree);
+    v(1001, s.trouble), v(1002, s.oldest_unconfirmed_us), v(1003, s.unconfirmed_bytes);
   }
   bool operator==(const DuplicationConfirmEntry&) const = default;
 };
@@ -295,26 +302,53 @@ struct DuplicationSyncRequest {
   }
   bool operator==(const DuplicationSyncRequest&) const = default;
 };
-// A duplication, as a Pegasus meta server answers it.
+// How far one partition of a duplication is, for tools.
+struct DuplicationPartitionState {
+  // Stored; -1: none yet.
+  int64_t confirmed_decree = -1;
+  // As its primary said last; -1: it has not.
+  int64_t last_committed_decree = -1;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.confirmed_decree), v(2, s.last_committed_decree);
+  }
+  bool operator==(const DuplicationPartitionState&) const = default;
+};
+// A duplication, as meta servers answer it.
 struct DuplicationEntry {
   int32_t dupid = 0;
+  // A DuplicationStatus (messages/duplication_messages.h).
   int32_t status = 0;
+  // The other cluster's name.
   std::string remote;
+  // Unix, ms.
   int64_t create_ts = 0;
-  // Partition -> confirmed decree.
+  // To replica servers. Partition -> confirmed decree that is stored, -1: none yet.
   std::optional<std::map<int32_t, int64_t>> progress;
+  // A DuplicationFailMode.
   std::optional<int32_t> fail_mode;
+  // Absent: the table has the same name there, and as many replicas.
   std::optional<std::string> remote_app_name;
   std::optional<int32_t> remote_replica_count;
+  // To tools, by partition.
+  std::optional<std::map<int32_t, DuplicationPartitionState>> partition_states;
+  // Arion's, to tools: what the senders say, by partition (DuplicationConfirmEntry).
+  std::optional<std::map<int32_t, std::string>> troubles;
+  std::optional<std::map<int32_t, int64_t>> oldest_unconfirmed_us;
+  std::optional<std::map<int32_t, int64_t>> unconfirmed_bytes;
+  // Arion's, to tools: what the meta server waits for, or could not understand. For people.
+  std::optional<std::string> trouble;
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.dupid), v(2, s.status), v(3, s.remote), v(4, s.create_ts), v(5, s.progress),
         v(7, s.fail_mode);
-    v(8, s.remote_app_name), v(9, s.remote_replica_count);
+    v(8, s.remote_app_name), v(9, s.remote_replica_count), v(11, s.partition_states);
+    v(1001, s.troubles), v(1002, s.oldest_unconfirmed_us), v(1003, s.unconfirmed_bytes),
+        v(1004, s.trouble);
   }
   bool operator==(const DuplicationEntry&) const = default;
 };
-// The duplications of the tables that the server has replicas of.
+// The duplications of the tables of which the server leads a partition.
 struct DuplicationSyncResponse {
   ErrorCode err = ErrorCode::kOk;
   // Table id -> duplication id -> entry.

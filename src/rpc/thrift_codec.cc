@@ -12,6 +12,7 @@
 #include "messages/admin_messages.h"
 #include "messages/client_messages.h"
 #include "messages/duplicate_messages.h"
+#include "messages/duplication_messages.h"
 #include "messages/index_messages.h"
 #include "messages/split_messages.h"
 #include "messages/verification_messages.h"
@@ -258,6 +259,15 @@ ARION_MESSAGE(QueryManualCompactResponse);
 ARION_MESSAGE(QueryBackupPolicyRequest);
 ARION_MESSAGE(QueryBackupPolicyResponse);
 ARION_MESSAGE(DisabledResponse);
+// duplication_messages.h
+ARION_MESSAGE(AddDuplicationRequest);
+ARION_MESSAGE(AddDuplicationResponse);
+ARION_MESSAGE(ModifyDuplicationRequest);
+ARION_MESSAGE(ModifyDuplicationResponse);
+ARION_MESSAGE(QueryDuplicationRequest);
+ARION_MESSAGE(QueryDuplicationResponse);
+ARION_MESSAGE(ListDuplicationsRequest);
+ARION_MESSAGE(ListDuplicationsResponse);
 // split_messages.h
 ARION_MESSAGE(StartSplitRequest);
 ARION_MESSAGE(StartSplitResponse);

@@ -6,6 +6,7 @@
 #include "messages/admin_messages.h"
 #include "messages/client_messages.h"
 #include "messages/duplicate_messages.h"
+#include "messages/duplication_messages.h"
 #include "messages/index_messages.h"
 #include "messages/replication_messages.h"
 #include "messages/tool_messages.h"
@@ -135,6 +136,14 @@ const std::vector<Kind>& Kinds() {
       Of<ConfigSyncResponse>(),
       Of<DuplicationSyncRequest>(),
       Of<DuplicationSyncResponse>(),
+      Of<AddDuplicationRequest>(),
+      Of<AddDuplicationResponse>(),
+      Of<ModifyDuplicationRequest>(),
+      Of<ModifyDuplicationResponse>(),
+      Of<QueryDuplicationRequest>(),
+      Of<QueryDuplicationResponse>(),
+      Of<ListDuplicationsRequest>(),
+      Of<ListDuplicationsResponse>(),
       Of<QueryConfigRequest>(),
       Of<QueryConfigResponse>(),
       Of<CreateAppRequest>(),

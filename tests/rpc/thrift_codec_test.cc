@@ -8,6 +8,7 @@
 
 #include "base/coding.h"
 #include "messages/client_messages.h"
+#include "messages/duplication_messages.h"
 #include "messages/split_messages.h"
 #include "messages/tool_messages.h"
 #include "rpc/admin_token.h"
@@ -195,6 +196,38 @@ TEST(ThriftCodecTest, ArgumentsOfRealClientsAreRead) {
   auto control = DecodeWrapped<ControlSplitRequest>(FromHex(
       "0c0001 0b0001 00000005 74656d7032 080002 00000002 080003 ffffffff 080004 00000004 00 00"));
   EXPECT_EQ(*control, (ControlSplitRequest{"temp2", 2, -1, 4}));
+}
+
+TEST(ThriftCodecTest, DuplicationsAreAddedAndShownAsIn250) {
+  auto add = DecodeWrapped<AddDuplicationRequest>(
+      FromHex("0c0001 0b0001 00000005 74656d7032 0b0002 00000002 6332 020003 01 00 00"));
+  EXPECT_EQ(*add, (AddDuplicationRequest{"temp2", "c2", true}));
+  auto modify = DecodeWrapped<ModifyDuplicationRequest>(
+      FromHex("0c0001 0b0001 00000005 74656d7032 080002 00000007 080003 00000004 00 00"));
+  EXPECT_EQ(*modify, (ModifyDuplicationRequest{"temp2", 7, 4}));
+  // Field 2 is none.
+  EXPECT_EQ(EncodeWrapped(QueryDuplicationResponse{.appid = 3}),
+            FromHex("0c0000 0c0001 00000006 4552525f4f4b 080003 00000003 0f0004 0c 00000000 "
+                    "00 00"));
+  DuplicationEntry entry{.dupid = 7, .status = 3, .remote = "c2", .create_ts = 5, .fail_mode = 1};
+  entry.partition_states.emplace()[0] = {10, 15};
+  entry.troubles.emplace()[0] = "no way";
+  entry.unconfirmed_bytes.emplace()[0] = 100;
+  entry.oldest_unconfirmed_us.emplace()[0] = 5;
+  entry.trouble = "wait";
+  const ListDuplicationsResponse list{.app_states = {{"t", {3, {{7, entry}}, "t", 4}}}};
+  EXPECT_EQ(*DecodeWrapped<ListDuplicationsResponse>(EncodeWrapped(list)), list);
+  const DuplicationSyncRequest sync{.node = {1, 2},
+                                    .confirm_list = {{{3, 0},
+                                                      {{.dupid = 7,
+                                                        .confirmed_decree = 10,
+                                                        .checkpoint_prepared = true,
+                                                        .last_committed_decree = 15,
+                                                        .trouble = "no way",
+                                                        .oldest_unconfirmed_us = 5,
+                                                        .unconfirmed_bytes = 100}}}}};
+  EXPECT_EQ(DecodeWrapped<DuplicationSyncRequest>(EncodeWrapped(sync))->confirm_list,
+            sync.confirm_list);
 }
 
 TEST(ThriftCodecTest, HowFarASplitIsIsToldAsIn250) {
