@@ -32,7 +32,6 @@ void AdminRequests::AddTo(RequestHandlers& handlers) {
   handlers.Add(kRpcQueryManualCompact, this, &Self::OnQueryManualCompact);
   handlers.Add(kRpcGetAtomicIdempotent, this, &Self::OnGetAtomicIdempotent);
   handlers.Add(kRpcSetAtomicIdempotent, this, &Self::OnSetAtomicIdempotent);
-  handlers.Add(kRpcDuplicationSync, this, &Self::OnDuplicationSync);
 }
 
 void AdminRequests::OnQueryConfig(InboundRequest& request) {
@@ -185,12 +184,6 @@ void AdminRequests::OnSetAtomicIdempotent(InboundRequest& request) {
   uses_.codec.Answer(request, response);
 }
 
-void AdminRequests::OnDuplicationSync(InboundRequest& request) {
-  // Nothing is duplicated.
-  if (RequestCodec::Decode<DuplicationSyncRequest>(request))
-    uses_.codec.Answer(request, DuplicationSyncResponse{});
-}
-
 namespace {
 
 struct DisabledCode {
@@ -200,10 +193,6 @@ struct DisabledCode {
 };
 // Their clients show this text instead of an error code; where it goes differs by response.
 constexpr DisabledCode kDisabled[] = {
-    {"RPC_CM_ADD_DUPLICATION", 4, "duplication"},
-    {"RPC_CM_MODIFY_DUPLICATION", 0, "duplication"},
-    {"RPC_CM_QUERY_DUPLICATION", 0, "duplication"},
-    {"RPC_CM_LIST_DUPLICATION", 2, "duplication"},
     {"RPC_CM_START_BULK_LOAD", 2, "bulk load"},
     {"RPC_CM_QUERY_BULK_LOAD_STATUS", 7, "bulk load"},
     {"RPC_CM_CONTROL_BULK_LOAD", 2, "bulk load"},

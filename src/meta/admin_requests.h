@@ -63,7 +63,6 @@ class AdminRequests {
   void OnQueryManualCompact(InboundRequest& request);
   void OnGetAtomicIdempotent(InboundRequest& request);
   void OnSetAtomicIdempotent(InboundRequest& request);
-  void OnDuplicationSync(InboundRequest& request);
 
   const Uses uses_;
 };

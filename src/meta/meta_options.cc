@@ -2,6 +2,7 @@
 #include "meta/meta_options.h"
 
 #include "meta_judgement/partition_guardian.h"
+#include "meta_state/table_duplication.h"
 #include "meta_state/table_lifecycle.h"
 
 namespace arion {
@@ -9,6 +10,12 @@ namespace arion {
 FunctionLevel LevelOf(const ClusterState& state, const MetaServerOptions& options) {
   return state.Level({.min_live_node_count = options.min_live_node_count_for_unfreeze,
                       .live_percentage = options.node_live_percentage_threshold_for_update});
+}
+
+KnownClusters ClustersOf(const MetaServerOptions& options) {
+  KnownClusters known{.own = options.cluster_name, .ids = options.cluster_ids, .reachable = {}};
+  for (const auto& [cluster, addresses] : options.clusters) known.reachable.insert(cluster);
+  return known;
 }
 
 TableLimits LimitsOf(const MetaServerOptions& options) {

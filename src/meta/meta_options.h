@@ -6,10 +6,13 @@
 #include <absl/time/time.h>
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
+#include "env/named_address.h"
 #include "messages/function_level.h"
 #include "meta_state/cluster_state.h"
 #include "rpc/thrift_codec.h"
@@ -18,6 +21,7 @@ namespace arion {
 
 struct GuardianOptions;
 struct InboundRequest;
+struct KnownClusters;
 struct TableLimits;
 
 // A meta server's settings. main/meta_main.cc fills them from the configuration (config/README.md);
@@ -54,12 +58,21 @@ struct MetaServerOptions {
   bool balance_only_moves_primaries = false;
   // Of a wall clock, from what most show.
   absl::Duration clock_offset_max = absl::Seconds(5);
+  // Tables may be duplicated to other clusters. Names, with what marks writes of each; ours too.
+  bool duplication_enabled = true;
+  std::map<std::string, int> cluster_ids;
+  // The meta servers of other clusters, by its name, as they are named, and where these are now
+  // (empty: not known yet). The latter is asked on the strand.
+  std::map<std::string, std::vector<NamedAddress>> clusters;
+  std::function<std::vector<Endpoint>(const std::string& cluster)> meta_servers_of;
   // Requests that are not the meta server's (RPC_CLI_CLI_CALL); true: taken over. Any thread.
   std::function<bool(InboundRequest&)> other_requests;
 };
 
 // The function level that holds.
 FunctionLevel LevelOf(const ClusterState& state, const MetaServerOptions& options);
+// `options` outlives them.
+KnownClusters ClustersOf(const MetaServerOptions& options);
 TableLimits LimitsOf(const MetaServerOptions& options);
 GuardianOptions GuardianOf(const MetaServerOptions& options);
 

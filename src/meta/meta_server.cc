@@ -112,6 +112,7 @@ MetaServer::State::State(Environment& env, Transport& transport, MetaStore& stor
                .options = options_,
                .codec = codec_,
                .clock = env.clock()}),
+      duplications_(UsesOfDuplications()),
       recovery_(UsesOfRecovery(),
                 {.leases_end = [this] { return servers_.leases_end(); },
                  .begun = [this] { BeginRecovery(); },
@@ -130,6 +131,7 @@ MetaServer::State::State(Environment& env, Transport& transport, MetaStore& stor
   configurations_.AddTo(handlers_);
   tables_.AddTo(handlers_);
   splits_.AddTo(handlers_);
+  duplications_.AddTo(handlers_);
   recovery_.AddTo(handlers_);
   admin_.AddTo(handlers_);
 }
@@ -167,6 +169,18 @@ TableChanges::Events MetaServer::State::EventsOfTableChanges() {
           .given_up = [this] { SchedulePlan(); },
           .judgeable = [this](PartitionId pid) { configurations_.JudgeHeld(pid); },
           .again = [this](InboundRequest request) { OnRequest(std::move(request)); }};
+}
+
+DuplicationRequests::Uses MetaServer::State::UsesOfDuplications() {
+  return {.state = state_,
+          .store = store_,
+          .changes = table_changes_,
+          .options = options_,
+          .codec = codec_,
+          .env = env_,
+          .transport = transport_,
+          .strand = strand_,
+          .life = owner_life_};
 }
 
 RecoveryRequests::Uses MetaServer::State::UsesOfRecovery() {

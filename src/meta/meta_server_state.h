@@ -16,6 +16,7 @@
 #include "env/environment.h"
 #include "meta/admin_requests.h"
 #include "meta/configuration_requests.h"
+#include "meta/duplication_requests.h"
 #include "meta/learner_proof.h"
 #include "meta/meta_server.h"
 #include "meta/older_server_vetting.h"
@@ -59,6 +60,7 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   ServerRequests::Uses UsesOfServers();
   ServerRequests::Events EventsOfServers();
   TableChanges::Events EventsOfTableChanges();
+  DuplicationRequests::Uses UsesOfDuplications();
   RecoveryRequests::Uses UsesOfRecovery();
 
   Instant Now() const { return env_.clock().Now(); }
@@ -106,6 +108,7 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   TableChanges table_changes_;
   TableRequests tables_;
   SplitRequests splits_;
+  DuplicationRequests duplications_;
   RecoveryRequests recovery_;
   AdminRequests admin_;
   ToldWriter told_;

@@ -86,6 +86,8 @@ void TableChanges::Continue(int32_t app_id) {
   Table& table = *state_.FindTable(app_id);
   std::vector<MetaStore::Change> batch = {state_.ChangeOf(change.next)};
   if (change.of_split) batch.push_back(ChangeOfSplit(app_id, change.of_split->next));
+  for (const DuplicationChange& one : change.of_duplications)
+    for (StoreChange& key : ChangesOf(table, one)) batch.push_back(std::move(key));
   CHECK(!change.of_split || IsStill(table)) << "table_changes/T4: " << app_id;
   if (change.of_partitions) {
     // Settle calls Continue again when that one is stored.
@@ -112,6 +114,7 @@ void TableChanges::Finish(int32_t app_id, const absl::Status& stored) {
     table.partitions_change = awaited_still_.contains(app_id);
     if (change.of_partitions) InstallPartitions(table, *change.of_partitions);
     if (change.of_split) InstallSplit(table, std::move(change.of_split->next), clock_.Now());
+    InstallDuplications(table, change.of_duplications);
     LOG(INFO) << "meta: table " << table.info.app_name << ", id " << app_id << ", is now "
               << AppStatusName(table.info.status) << ", " << table.info.max_replica_count
               << " replicas, " << table.info.envs.size() << " environments";

@@ -27,10 +27,12 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "env/clock.h"
 #include "meta_state/cluster_state.h"
 #include "meta_state/configuration_change.h"
+#include "meta_state/table_duplication.h"
 #include "rpc/transport.h"
 
 namespace arion {
@@ -58,6 +60,8 @@ class TableChanges {
       std::optional<TableSplit> next;
     };
     std::optional<OfSplit> of_split;
+    // Of the table's duplications, those that change.
+    std::vector<DuplicationChange> of_duplications;
     // What memory showed before, where it shows already that something is under way.
     std::optional<AppInfo> former;
     // kOk, or StoreGuard::ErrorOf.
@@ -81,6 +85,7 @@ class TableChanges {
   // The same; and true while a change of one of its partitions is on its way to the store. Then no
   // other begins before the request was handled again.
   bool DefersUntilStill(const Table* table, InboundRequest& request);
+  bool IsUnderWay(int32_t app_id) const { return under_way_.contains(app_id); }
   // None of this table is under way.
   void Begin(Change change);
   // A partition of the table is pending no more.

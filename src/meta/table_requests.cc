@@ -84,7 +84,8 @@ void TableRequests::OnDrop(InboundRequest& request) {
   // not go away.
   if (judgement.dropped && !CanChangeTables()) judgement = {WhyNoTableChange()};
   if (!judgement.dropped) return uses_.codec.Answer(request, DropAppResponse{judgement.error});
-  AppInfo& info = uses_.state.FindTable(judgement.dropped->app_id)->info;
+  Table& table = *uses_.state.FindTable(judgement.dropped->app_id);
+  AppInfo& info = table.info;
   AppInfo former = info;
   // Memory shows at once that it is being dropped, so requests meanwhile are refused. `former` is
   // put back if the store refuses.
@@ -93,6 +94,7 @@ void TableRequests::OnDrop(InboundRequest& request) {
   // members are stored.
   uses_.changes.Begin({.next = *std::move(judgement.dropped),
                        .of_partitions = PartitionChange{ConfigType::kDropPartition, Emptied},
+                       .of_duplications = RemovalOfAll(table),
                        .former = std::move(former),
                        .done = [this, request = std::move(request)](ErrorCode error) mutable {
                          uses_.codec.Answer(request, DropAppResponse{error});

@@ -14,6 +14,7 @@
 
 #include "base/status.h"
 #include "meta_state/store_change.h"
+#include "meta_state/table_duplication.h"
 #include "meta_state/table_split.h"
 
 namespace arion {
@@ -427,7 +428,8 @@ absl::StatusOr<ClusterState> ClusterState::Load(const std::map<std::string, std:
       state.listed.insert(*server);
     }
     if (!key.starts_with(kAppsPrefix)) continue;
-    std::vector<absl::string_view> parts = absl::StrSplit(key.substr(sizeof(kAppsPrefix) - 1), '/');
+    const absl::string_view path = absl::string_view(key).substr(sizeof(kAppsPrefix) - 1);
+    const std::vector<absl::string_view> parts = absl::StrSplit(path, '/');
     int32_t app_id = 0, index = 0;
     if (!absl::SimpleAtoi(parts[0], &app_id) || app_id < 1) return Damaged(key, "not a table id");
     if (parts.size() == 1) {
@@ -454,9 +456,7 @@ absl::StatusOr<ClusterState> ClusterState::Load(const std::map<std::string, std:
       partition.config =
           stored[i] ? std::move(partitions[{app_id, i}]) : UnregisteredChild(table.info, i);
       // When they left is not stored (nullopt), only in which order.
-      for (Endpoint node : partition.config.last_drops) {
-        partition.dropped.push_back({.node = node});
-      }
+      for (Endpoint node : partition.config.last_drops) partition.dropped.push_back({.node = node});
       // A member that is named may hold a lease from the meta server's former life. So it has an
       // entry, which ServerRequests::Begin takes for alive.
       for (Endpoint node : partition.config.secondaries) state.nodes[node];
@@ -470,6 +470,7 @@ absl::StatusOr<ClusterState> ClusterState::Load(const std::map<std::string, std:
     }
   }
   for (auto& [app_id, table] : state.tables) {
+    LoadDuplications(entries, &table);
     const auto found = entries.find(absl::StrCat(kCommittedPrefix, app_id));
     if (found != entries.end())
       RETURN_IF_ERROR(ParseCommitted(found->first, found->second, &table));

@@ -4,7 +4,8 @@
 // Shapes    Stored form: keys and JSON values of meta/STATE.md 1.1 and 1.2 ("/apps/2",
 //           "/apps/2/0"), "/arion/function_level", "/arion/split/2" (table_split.h), and
 //           "/arion/committed/2": decrees by partition, commas between. Unknown keys of the store
-//           and of its JSON are left alone; missing JSON keys keep their defaults.
+//           and of its JSON are left alone; missing JSON keys keep their defaults. Duplications:
+//           table_duplication.h.
 // Errors    Load: DataLoss names the key that can't be understood; nothing is guessed.
 // Threads   Strand-bound to its owner.
 // Promises  cluster_state/S1  ChangeOf(x), stored and loaded again, gives x.
@@ -23,6 +24,7 @@
 
 #include "base/instant.h"
 #include "messages/configuration.h"
+#include "messages/duplication_messages.h"
 #include "messages/function_level.h"
 #include "messages/meta_messages.h"
 
@@ -166,6 +168,50 @@ struct TableSplit {
   Instant last_registered;
 };
 
+// What is stored of a duplication (meta_state/table_duplication.h) but for its progress.
+struct DuplicationInfo {
+  // The other cluster's name, and that of the table there. Where the state was another version's the
+  // latter may be empty: the table's name here.
+  std::string remote;
+  std::string remote_app_name;
+  // 0: as many as here.
+  int32_t remote_replica_count = 0;
+  DuplicationStatus status = DuplicationStatus::kPause;
+  DuplicationFailMode fail_mode = DuplicationFailMode::kSlow;
+  // Unix, ms.
+  int64_t created_ms = 0;
+  bool operator==(const DuplicationInfo&) const = default;
+};
+
+// How far a duplication of one partition is. All but `stored` is memory only, as its primary said
+// last.
+struct DuplicationProgress {
+  // What the other cluster has, as stored; -1: nothing is known to be there.
+  Decree stored = kInvalidDecree;
+  // The largest that was said; it is stored a moment later.
+  Decree confirmed = kInvalidDecree;
+  bool is_being_stored = false;
+  // Not before is it stored again.
+  Instant store_at;
+  bool is_checkpoint_prepared = false;
+  Decree committed = kInvalidDecree;
+  std::string trouble;
+  std::optional<int64_t> oldest_unconfirmed_us;
+  std::optional<int64_t> unconfirmed_bytes;
+};
+
+// A table's writes are sent to another cluster.
+struct Duplication {
+  DuplicationInfo info;
+  // By index, as many as the table has.
+  std::vector<DuplicationProgress> partitions;
+  // What of its stored form was not understood. Then it is treated as paused, until somebody says
+  // what it is to be.
+  std::string not_understood;
+  // Memory only: why the other cluster has no table yet. For people.
+  std::string trouble;
+};
+
 // One table, with all its partitions, from its creation for ever: dropped ones stay, so that their
 // ids are not given again.
 struct Table {
@@ -174,6 +220,8 @@ struct Table {
   std::vector<Partition> partitions;
   // nullopt: each of them is there.
   std::optional<TableSplit> split;
+  // By id.
+  std::map<int32_t, Duplication> duplications;
 
   // What primaries reported as committed lies beyond what is stored of it.
   bool is_committed_unstored = false;

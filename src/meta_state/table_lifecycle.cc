@@ -147,6 +147,8 @@ DropJudgement JudgeDrop(const ClusterState& state, const TableLimits& limits,
   if (reserve <= 0) reserve = absl::ToInt64Seconds(limits.hold_dropped);
   AppInfo dropped = table->info;
   dropped.status = AppStatus::kDropped;
+  // They end with it.
+  if (!table->duplications.empty()) dropped.duplicating = false;
   dropped.version = dropped.version.value_or(0) + 1;
   dropped.drop_second = unix_seconds;
   dropped.expire_second = unix_seconds + std::min(reserve, kReserveSecondsMax);

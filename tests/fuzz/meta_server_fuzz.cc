@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/mutation.h"
+#include "messages/duplication_messages.h"
 #include "messages/meta_messages.h"
 #include "messages/tool_messages.h"
 #include "meta/meta_options.h"
@@ -96,6 +97,8 @@ class World {
     options.guardian_interval = absl::Seconds(1);
     options.replica_assign_delay_for_dropouts = absl::Seconds(2);
     options.max_successive_unstable_restarts = 0;
+    options.cluster_ids = {{options.cluster_name, 1}, {"other", 2}};
+    options.clusters = {{"other", {{"elsewhere", 34601}}}};
     meta_ = std::make_unique<MetaServer>(env, *meta_transport_, *store_, options);
     const absl::Status started = meta_->Start();
     if (!started.ok()) std::fprintf(stderr, "%s\n", started.ToString().c_str());
@@ -249,7 +252,17 @@ const std::vector<World::Kind>& World::Kinds() {
       {kRpcClusterInfo, [](World& w, size_t) { return w.Body(ClusterInfoRequest{}); }},
       {kRpcDuplicationSync,
        [](World& w, size_t server) {
-         return w.Body(DuplicationSyncRequest{.node = kServers[server]});
+         return w.Body(DuplicationSyncRequest{
+             .node = kServers[server],
+             .confirm_list = {{{1, 0}, {{.dupid = 1, .confirmed_decree = 7}}}}});
+       }},
+      {kRpcAddDuplication,
+       [](World& w, size_t) {
+         return w.Body(AddDuplicationRequest{"t", "other"});
+       }},
+      {kRpcModifyDuplication,
+       [](World& w, size_t) {
+         return w.Body(ModifyDuplicationRequest{"t", 1, 4});
        }},
       {kRpcCommand,
        [](World& w, size_t) {

@@ -697,7 +697,7 @@ TEST_F(MetaServerAdminTest, WhatArionDoesNotDoSaysSoInItsAnswer) {
     std::optional<std::string> DisabledResponse::*text;
   };
   for (const Row& row : {Row{"RPC_CM_START_BULK_LOAD", &DisabledResponse::hint_at_2},
-                         Row{"RPC_CM_ADD_DUPLICATION", &DisabledResponse::hint_at_4},
+                         Row{"RPC_CM_QUERY_BACKUP_POLICY", &DisabledResponse::hint_at_4},
                          Row{"RPC_CM_QUERY_BULK_LOAD_STATUS", &DisabledResponse::hint_at_7}}) {
     for (Framing framing : {Framing::kRdsn, Framing::kThriftV0}) {
       const auto response = Ask<DisabledResponse>(row.code, TableNameRequest{"t"}, framing);

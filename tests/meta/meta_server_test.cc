@@ -1099,8 +1099,9 @@ TEST_F(MetaServerTest, ListsNodesAliveFirst) {
   EXPECT_EQ(info->keys.front(), "meta_servers");
   EXPECT_EQ(info->keys.back(), "cluster_name");
   EXPECT_EQ(info->values.back(), "onebox");
-  EXPECT_EQ(Ask<DuplicationSyncResponse>(kRpcDuplicationSync, DuplicationSyncRequest{})->err,
-            ErrorCode::kOk);
+  EXPECT_EQ(
+      Ask<DuplicationSyncResponse>(kRpcDuplicationSync, DuplicationSyncRequest{ServerAt(1)})->err,
+      ErrorCode::kOk);
 }
 
 }  // namespace
