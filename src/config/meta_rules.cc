@@ -70,6 +70,11 @@ constexpr Rule kRules[] = {
       "true: at level lively only primaries change places, and no copy is made", "false",
       kChangeable | kAdvanced},
      SetSwitch<kMeta, &M::balance_only_moves_primaries>},
+    {{"arion.meta", "duplication_enabled",
+      "false: tables are not duplicated to other clusters (those of [pegasus.clusters]), and what "
+      "is configured of that can't be looked at",
+      "true", kAdvanced},
+     SetSwitch<kMeta, &M::duplication_enabled>},
     {{"arion.meta", "meta_level_on_start",
       "highest level the meta server starts at: stopped, blind, freezed, steady, lively; without "
       "it, the level "

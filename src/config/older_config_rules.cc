@@ -167,6 +167,12 @@ absl::Status SetOlderDurability(Draft& draft, std::string_view value, const std:
   return absl::OkStatus();
 }
 
+// As 2.5.0 reads it: nothing but "true" is true.
+absl::Status SetOlderDuplication(Draft& draft, std::string_view value, const std::string&) {
+  draft.config.meta.duplication_enabled = value == "true";
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 const std::vector<OlderRule>& OlderRules(ServerKind kind) {
@@ -246,6 +252,7 @@ const std::vector<OlderRule>& OlderRules(ServerKind kind) {
        SetOlderNumber<kMeta, &M::max_allowed_replica_count, 1, 15>},
       {"", "hold_seconds_for_dropped_app", SetOlderInterval<kMeta, &M::hold_dropped_app, 1000>,
        kOfMeta},
+      {"replication", "duplication_enabled", SetOlderDuplication, kOfMeta},
       {"", "recover_from_replica_server", SetRecovery},
       {"", "meta_function_level_on_start", SetFunctionLevel},
   };

@@ -22,6 +22,7 @@ namespace {
 constexpr int32_t kPegasusPrepareListCapacity = 110;  // its default
 constexpr char kGroup[] = "duplication_group";
 constexpr char kOlderDuplicationGroup[] = "duplication-group";
+constexpr char kOlderClusters[] = "pegasus.clusters";
 constexpr char kOlderPrepareListCapacity[] = "max_mutation_count_in_prepare_list";
 
 bool IsOurs(std::string_view section) {
@@ -70,13 +71,19 @@ std::string OriginOf(const IniFile& file, const IniEntry& entry) {
   return absl::StrCat(file.name(), ":", entry.line);
 }
 
+absl::Status AddCluster(const std::string& cluster, std::string_view value, Draft& draft) {
+  ASSIGN_OR_RETURN(std::vector<NamedAddress> addresses, ParseNamedAddresses(value));
+  draft.config.meta.clusters[cluster] = std::move(addresses);
+  return absl::OkStatus();
+}
+
 // Older sections first, so that each key of ours wins whatever its place in the file.
 absl::Status ApplyOlder(ServerKind kind, const IniFile& file, Draft& draft) {
   std::string unused;
   for (const IniEntry& entry : file.entries()) {
     if (IsOurs(entry.section)) continue;
     std::string origin = OriginOf(file, entry);
-    // The only section whose keys are names.
+    // Of these two sections the keys are clusters' names.
     if (entry.section == kOlderDuplicationGroup) {
       if (absl::Status status =
               AddClusterId(entry.key, entry.value, &draft.config.replica.duplication_group.ids);
@@ -84,6 +91,14 @@ absl::Status ApplyOlder(ServerKind kind, const IniFile& file, Draft& draft) {
         return ValueError(origin, absl::StrCat("[", entry.section, "] ", entry.key), entry.value,
                           status);
       draft.older_group_origin = origin;
+      continue;
+    }
+    if (entry.section == kOlderClusters) {
+      // 2.5.0 looks at it when a table is duplicated, and not before.
+      if (const absl::Status status = AddCluster(entry.key, entry.value, draft); !status.ok())
+        draft.config.warnings.push_back(absl::StrCat(
+            origin, ": [", entry.section, "] ", entry.key, " = \"", entry.value,
+            "\": ", status.message(), "; no table is duplicated to that cluster before"));
       continue;
     }
     const OlderRule* found = nullptr;
@@ -386,6 +401,8 @@ absl::StatusOr<ServerConfig> MakeServerConfig(ServerKind kind, const IniFile& fi
   RETURN_IF_ERROR(CheckTogether(kind, file.name(), origins, config));
   if (const auto& ids = config.replica.duplication_group.ids; !ids.empty())
     config.replica.duplication_group.own_id = ids.at(config.cluster_name);
+  for (const auto& [name, id] : config.replica.duplication_group.ids)
+    config.meta.cluster_ids[name] = id;
   if (!config.advertised.IsValid()) config.advertised = config.listen;
 
   CompleteSharedLogDirectories(draft);

@@ -16,6 +16,7 @@
 #include "main/cluster_file.h"
 #include "main/descriptor_limit.h"
 #include "main/knocking_servers.h"
+#include "main/other_clusters.h"
 #include "main/pegasus_join.h"
 #include "main/server_process.h"
 #include "messages/tool_messages.h"
@@ -118,6 +119,10 @@ int Main(int argc, char** argv) {
                          {.reserve_bytes = config.meta_disk_reserve_bytes});
   config.meta.other_requests = [&commands = pages.commands()](InboundRequest& request) {
     return commands.Handle(request);
+  };
+  OtherClusters clusters(config.meta.clusters);
+  config.meta.meta_servers_of = [&clusters](const std::string& cluster) {
+    return clusters.MetaServersOf(cluster);
   };
   MetaServer server(env, transport, store, config.meta);
   // On a page's or command's thread; each of the three is thread-safe.
