@@ -177,6 +177,30 @@ absl::StatusOr<ControlSplitResponse> AdminClient::ControlSplit(const ControlSpli
       });
 }
 
+absl::StatusOr<AddDuplicationResponse> AdminClient::AddDuplication(
+    const AddDuplicationRequest& request) {
+  return threads_->RunAndWait<absl::StatusOr<AddDuplicationResponse>>(
+      [&](ClusterClient&, TableAdmin& admin, auto done) {
+        admin.AddDuplication(request, std::move(done));
+      });
+}
+
+absl::StatusOr<ModifyDuplicationResponse> AdminClient::ModifyDuplication(
+    const ModifyDuplicationRequest& request) {
+  return threads_->RunAndWait<absl::StatusOr<ModifyDuplicationResponse>>(
+      [&](ClusterClient&, TableAdmin& admin, auto done) {
+        admin.ModifyDuplication(request, std::move(done));
+      });
+}
+
+absl::StatusOr<QueryDuplicationResponse> AdminClient::QueryDuplication(
+    const QueryDuplicationRequest& request) {
+  return threads_->RunAndWait<absl::StatusOr<QueryDuplicationResponse>>(
+      [&](ClusterClient&, TableAdmin& admin, auto done) {
+        admin.QueryDuplication(request, std::move(done));
+      });
+}
+
 absl::StatusOr<std::string> AdminClient::AskServer(Endpoint server, const char* name,
                                                    std::string body) {
   return threads_->RunAndWait<absl::StatusOr<std::string>>(

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "messages/admin_messages.h"
+#include "messages/duplication_messages.h"
 #include "messages/meta_messages.h"
 #include "messages/split_messages.h"
 
@@ -63,6 +64,11 @@ class AdminClient {
   absl::StatusOr<StartSplitResponse> StartSplit(const StartSplitRequest& request);
   absl::StatusOr<QuerySplitResponse> QuerySplit(const QuerySplitRequest& request);
   absl::StatusOr<ControlSplitResponse> ControlSplit(const ControlSplitRequest& request);
+  // Duplications of one table to other clusters.
+  absl::StatusOr<AddDuplicationResponse> AddDuplication(const AddDuplicationRequest& request);
+  absl::StatusOr<ModifyDuplicationResponse> ModifyDuplication(
+      const ModifyDuplicationRequest& request);
+  absl::StatusOr<QueryDuplicationResponse> QueryDuplication(const QueryDuplicationRequest& request);
   // Sends `body` to one server, replica or meta, under the RPC code `name`; returns the answer's
   // body.
   absl::StatusOr<std::string> AskServer(Endpoint server, const char* name, std::string body);

@@ -18,6 +18,7 @@ std::string HintOf(const Response& answer) {
   if constexpr (requires { answer.hint_message.empty(); }) return answer.hint_message;
   if constexpr (requires { answer.hint_msg.value_or(""); }) return answer.hint_msg.value_or("");
   if constexpr (requires { answer.hint_msg.empty(); }) return answer.hint_msg;
+  if constexpr (requires { answer.hint.value_or(""); }) return answer.hint.value_or("");
   return "";
 }
 
@@ -133,6 +134,27 @@ void TableAdmin::ControlSplit(const ControlSplitRequest& request,
                               Callback<ControlSplitResponse> done) {
   Call(kRpcControlSplit, request, absl::StrCat("split of table ", request.app_name),
        std::move(done), MetaCaller::Again::kRefusal);
+}
+
+void TableAdmin::AddDuplication(const AddDuplicationRequest& request,
+                                Callback<AddDuplicationResponse> done) {
+  // One that is there already is answered with its ids: a repetition does no harm.
+  Call(kRpcAddDuplication, request,
+       absl::StrCat("duplicate table ", request.app_name, " to ", request.remote_cluster_name),
+       std::move(done));
+}
+
+void TableAdmin::ModifyDuplication(const ModifyDuplicationRequest& request,
+                                   Callback<ModifyDuplicationResponse> done) {
+  Call(kRpcModifyDuplication, request,
+       absl::StrCat("duplication ", request.dupid, " of table ", request.app_name), std::move(done),
+       MetaCaller::Again::kRefusal);
+}
+
+void TableAdmin::QueryDuplication(const QueryDuplicationRequest& request,
+                                  Callback<QueryDuplicationResponse> done) {
+  Call(kRpcQueryDuplication, request, absl::StrCat("duplications of table ", request.app_name),
+       std::move(done));
 }
 
 void TableAdmin::AskServer(Endpoint server, const char* name, std::string body,

@@ -21,6 +21,7 @@
 
 #include "client/meta_caller.h"
 #include "messages/admin_messages.h"
+#include "messages/duplication_messages.h"
 #include "messages/meta_messages.h"
 #include "messages/split_messages.h"
 
@@ -71,6 +72,12 @@ class TableAdmin {
   void StartSplit(const StartSplitRequest& request, Callback<StartSplitResponse> done);
   void QuerySplit(const QuerySplitRequest& request, Callback<QuerySplitResponse> done);
   void ControlSplit(const ControlSplitRequest& request, Callback<ControlSplitResponse> done);
+  // Duplications to other clusters.
+  void AddDuplication(const AddDuplicationRequest& request, Callback<AddDuplicationResponse> done);
+  void ModifyDuplication(const ModifyDuplicationRequest& request,
+                         Callback<ModifyDuplicationResponse> done);
+  void QueryDuplication(const QueryDuplicationRequest& request,
+                        Callback<QueryDuplicationResponse> done);
   // Asks one server, replica or meta, whichever it is: `done` gets the answer's body. Unavailable
   // names the server and its error. One attempt only.
   void AskServer(Endpoint server, const char* name, std::string body, Callback<std::string> done);

@@ -262,7 +262,7 @@ class AdminCommandsTest(harness.ClusterTest):
         self.one("enable_atomic_idempotent t")
         self.assertIn("always idempotent", self.one("disable_atomic_idempotent t", exit_code=1)["error"])
         self.assertIn("localhost:", self.one("nodes -r")["nodes"][0]["address"])
-        for absent, feature in (("add_dup", "duplication"), ("start_bulk_load", "bulk load"), ("backup", "backup"),
+        for absent, feature in (("dup", "duplication"), ("start_bulk_load", "bulk load"), ("backup", "backup"),
                                 ("local_partition_split", "split start"), ("sst_dump", "arion_log")):
             self.assertIn(feature, self.one(absent, exit_code=1)["error"])
         self.assertEqual(self.one(r"rdb_key_str2hex h\xff ''")["rdb_key"], "000268FF")

@@ -29,7 +29,7 @@ TEST(ArgumentsTest, TheOlderShellsLongNamesMeanTheShortOnes) {
   EXPECT_FALSE(Arguments::Parse({"--gpid", "1.2"}, {}, {}).ok()) << "no option of this command";
   EXPECT_EQ(ShortOption("--gpid"), "-g");
   EXPECT_EQ(ShortOption("--nonsense"), "--nonsense");
-  EXPECT_NE(WhyAbsent("add_dup"), "");
+  EXPECT_NE(WhyAbsent("dups"), "");
   EXPECT_EQ(WhyAbsent("nodes"), "");
 }
 

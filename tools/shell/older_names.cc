@@ -72,7 +72,8 @@ constexpr std::pair<std::string_view, std::string_view> kLongNames[] = {
     {"--type", "-p"},
 };
 
-constexpr std::string_view kDuplication = "Arion does not have duplication";
+constexpr std::string_view kDuplication =
+    "add_dup, query_dup, pause_dup, start_dup and remove_dup are for duplication";
 constexpr std::string_view kBulkLoad = "Arion does not have bulk load";
 constexpr std::string_view kBackup = "Arion does not have backup and restore";
 constexpr std::string_view kOfflineSplit =
@@ -87,7 +88,6 @@ constexpr std::pair<std::string_view, std::string_view> kAbsent[] = {
      "Arion does not have user_specified_compaction; manual-compaction merges a table's files"},
     {"add-disk", kDisks},
     {"add_backup_policy", kBackup},
-    {"add_dup", kDuplication},
     {"backup", kBackup},
     {"bulk-load", kBulkLoad},
     {"cancel_bulk_load", kBulkLoad},
@@ -107,21 +107,17 @@ constexpr std::pair<std::string_view, std::string_view> kAbsent[] = {
     {"nodes-balancer", "the meta server balances by itself; balance moves one replica"},
     {"nodes-migrator", "drain moves what a server has to the others"},
     {"pause_bulk_load", kBulkLoad},
-    {"pause_dup", kDuplication},
     {"query-backup-status", kBackup},
     {"query_backup_policy", kBackup},
     {"query_bulk_load_status", kBulkLoad},
-    {"query_dup", kDuplication},
     {"query_restore_status", kBackup},
-    {"remove_dup", kDuplication},
     {"restart_bulk_load", kBulkLoad},
     {"restore", kBackup},
     {"restore_app", kBackup},
-    {"set_dup_fail_mode", kDuplication},
     {"sst_dump", kFiles},
     {"start_bulk_load", kBulkLoad},
-    {"start_dup", kDuplication},
-    {"table-migrator", "Arion does not have duplication; copy_data copies a table's records"},
+    {"table-migrator",
+     "add_dup -s makes a table's duplicate in another cluster; copy_data copies its records"},
 };
 
 // What stands beside `name`; empty: nothing.

@@ -32,7 +32,7 @@ std::vector<Command> AllCommands() {
         RecordCommands,      ServerPageCommands,   LoadCommands,       StatusCommands,
         DrainCommands,       RestartCommands,      ServerCommands,     CompactionCommands,
         SplitCommands,       VerificationCommands, StatisticsCommands, TableCopyCommands,
-        StoredBytesCommands, SessionCommands}) {
+        StoredBytesCommands, DuplicationCommands,  SessionCommands}) {
     for (Command& command : commands()) all.push_back(std::move(command));
   }
   return all;
@@ -76,6 +76,7 @@ const ShowingCommand* FindShowing(std::string_view command) {
                                                 {"indexes"},
                                                 {"split query"},
                                                 {"partition-split query"},
+                                                {"query_dup"},
                                                 {"find"},
                                                 {"get_replica_count"},
                                                 {"get_meta_level"},

@@ -160,6 +160,7 @@ std::vector<Command> RestartCommands();
 std::vector<Command> ServerCommands();
 std::vector<Command> CompactionCommands();
 std::vector<Command> SplitCommands();
+std::vector<Command> DuplicationCommands();
 std::vector<Command> VerificationCommands();
 std::vector<Command> StatisticsCommands();
 std::vector<Command> TableCopyCommands();
