@@ -4,8 +4,8 @@
 // Shapes    Sections [arion.server], [arion.meta], [arion.replica] are ours; keys in Settings().
 //           Other sections are an older version's: the keys known from there act, the rest is
 //           listed once as a warning (decision 26); [duplication-group] is a list of clusters, and
-//           acts where no duplication_group replaces it. Order: defaults, older keys, our keys, flags; a
-//           later one wins. Whatever the order in the file.
+//           acts where no duplication_group replaces it. Order: defaults, older keys, our keys,
+//           flags; a later one wins. Whatever the order in the file.
 // Errors    InvalidArgument: "file:line: [section] key = value: what is wrong; what to do".
 // Threads   Immutable after construction.
 // Promises  server_config/K1  An unknown key or a bad value in our sections is never passed over.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data_api/duplicated_writes.h"
 
+#include <absl/strings/escaping.h>
 #include <absl/strings/str_cat.h>
 
 #include <algorithm>
@@ -44,6 +45,12 @@ std::optional<WriteCode> CodeOf(const DuplicateEntry& entry) {
   return code;
 }
 
+std::string NameOf(const DuplicateEntry& entry) {
+  constexpr size_t kShownBytesMax = 64;
+  if (!entry.task_code) return "";
+  return absl::CHexEscape(Text(*entry.task_code).substr(0, kShownBytesMax));
+}
+
 bool WantsToYield(const DuplicateRequest& request) {
   return std::any_of(request.entries.begin(), request.entries.end(),
                      [](const DuplicateEntry& one) { return one.verify_timetag.value_or(false); });
@@ -60,10 +67,7 @@ std::optional<DuplicateResponse> RefusalOf(const DuplicateRequest& request,
     const int64_t cluster_id = entry.cluster_id.value_or(0);
     if (!group.Has(cluster_id)) return refused("request cluster id is unconfigured");
     if (cluster_id == group.own_id) return refused("self-duplicating");
-    if (!CodeOf(entry)) {
-      const Blob none;
-      return refused(absl::StrCat("unrecognized task code ", Text(entry.task_code.value_or(none))));
-    }
+    if (!CodeOf(entry)) return refused(absl::StrCat("unrecognized task code ", NameOf(entry)));
   }
   return std::nullopt;
 }

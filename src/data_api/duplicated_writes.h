@@ -11,6 +11,7 @@
 #include <absl/status/statusor.h>
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/duplication_group.h"
@@ -27,6 +28,8 @@ absl::StatusOr<DuplicateRequest> DecodeSentDuplicate(std::string_view body);
 // The operation that it names, if that can be duplicated: puts and removes only, which need no
 // record to be decided.
 std::optional<WriteCode> CodeOf(const DuplicateEntry& entry);
+// The name of its operation for people: printable and short, for it may be any bytes.
+std::string NameOf(const DuplicateEntry& entry);
 
 // Whether one of them is to yield to a later record of its key, which is not done here.
 bool WantsToYield(const DuplicateRequest& request);

@@ -118,8 +118,7 @@ absl::Status MutationOperations::TakeDuplicated(const Mutation& mutation, const 
       // The rest of the request is left out as well: the older version stops at the first such
       // code, and replicas of both versions must agree.
       LOG(WARNING) << "decree " << mutation.decree << " of " << mutation.pid
-                   << " duplicates a write of code '"
-                   << Text(std::move(entry.task_code).value_or(Blob()))
+                   << " duplicates a write of code '" << NameOf(entry)
                    << "': left out, with the rest";
       break;
     }

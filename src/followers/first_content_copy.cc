@@ -194,7 +194,7 @@ void FirstContentCopy::Copy() {
     FileToFetch file{.name = state.files[i]};
     if (state.file_sizes && i < state.file_sizes->size()) {
       file.size = static_cast<uint64_t>((*state.file_sizes)[i]);
-      bytes_to_copy_ += (*state.file_sizes)[i];
+      bytes_to_copy_ += *file.size;
     }
     uint32_t crc = 0;
     // Other versions' are no crc32c, and longer.
@@ -205,7 +205,9 @@ void FirstContentCopy::Copy() {
     plan.files.push_back(std::move(file));
   }
   LOG(INFO) << Tag() << "gives " << state.files.size() << " files of the checkpoint at decree "
-            << state.to_decree_included << ", " << bytes_to_copy_ << " bytes, from " << primary_;
+            << state.to_decree_included
+            << (bytes_to_copy_ > 0 ? absl::StrCat(", ", bytes_to_copy_, " bytes") : "") << ", from "
+            << primary_;
   fetcher_ = std::make_shared<FileFetcher>(env_, transport_, strand_, std::move(plan));
   After(kReportInterval, &FirstContentCopy::Report);
   fetcher_->Start([self = weak_from_this()](const absl::Status& status) {
@@ -222,8 +224,9 @@ void FirstContentCopy::Copy() {
 
 void FirstContentCopy::Report() {
   if (fetcher_ == nullptr) return;
-  LOG(INFO) << Tag() << "gives: " << fetcher_->bytes_fetched() + fetcher_->bytes_kept() << " of "
-            << bytes_to_copy_ << " bytes are here";
+  const std::string all = bytes_to_copy_ > 0 ? absl::StrCat(" of ", bytes_to_copy_) : "";
+  LOG(INFO) << Tag() << "gives: " << fetcher_->bytes_fetched() + fetcher_->bytes_kept() << all
+            << " bytes are here";
   After(kReportInterval, &FirstContentCopy::Report);
 }
 

@@ -100,7 +100,7 @@ class FirstContentCopy : public std::enable_shared_from_this<FirstContentCopy> {
   std::shared_ptr<FileFetcher> fetcher_;
   std::shared_ptr<void> slot_;
   // 0: the master does not tell.
-  int64_t bytes_to_copy_ = 0;
+  uint64_t bytes_to_copy_ = 0;
 };
 
 }  // namespace arion

@@ -124,6 +124,9 @@ int Main(int argc, char** argv) {
   config.meta.meta_servers_of = [&clusters](const std::string& cluster) {
     return clusters.MetaServersOf(cluster);
   };
+  // As a client of theirs.
+  AsioTransport to_other_clusters(&env.loops(), {});
+  config.meta.to_other_clusters = &to_other_clusters;
   MetaServer server(env, transport, store, config.meta);
   // On a page's or command's thread; each of the three is thread-safe.
   pages.settings().OnChange([&server, &older](const ServerConfig& changed) {
@@ -145,6 +148,7 @@ int Main(int argc, char** argv) {
   int exit_code = Serve(config, server, transport, older);
   // No request arrives any more; then the pages end, which still read the server; then the loops.
   transport.Stop();
+  to_other_clusters.Stop();
   pages.Stop();
   env.StopLoops();
   return exit_code;

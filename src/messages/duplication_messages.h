@@ -24,12 +24,6 @@ inline constexpr char kRpcModifyDuplication[] = "RPC_CM_MODIFY_DUPLICATION";
 inline constexpr char kRpcQueryDuplication[] = "RPC_CM_QUERY_DUPLICATION";
 inline constexpr char kRpcListDuplication[] = "RPC_CM_LIST_DUPLICATION";
 
-// Environments of the table that the other cluster makes: by them it knows from where to get the
-// data there were before, and we know that we had it made.
-inline constexpr char kEnvMasterCluster[] = "duplication.master_cluster";
-inline constexpr char kEnvMasterMetas[] = "duplication.master_metas";
-inline constexpr char kEnvMasterAppName[] = "duplication.master_app_name";
-
 // How far a duplication is.
 enum class DuplicationStatus : int32_t {
   kInit = 0,

@@ -184,7 +184,10 @@ void DuplicationRequests::TakeTurn(Table& table, int32_t dupid, Duplication& dup
   if (meta_servers.empty())
     return End(id, absl::StrCat("no address of a meta server of cluster ", remote,
                                 " is known: see [pegasus.clusters]"));
-  turn.caller = std::make_shared<MetaCaller>(uses_.env, uses_.transport, uses_.strand,
+  Transport& transport = uses_.options.to_other_clusters != nullptr
+                             ? *uses_.options.to_other_clusters
+                             : uses_.transport;
+  turn.caller = std::make_shared<MetaCaller>(uses_.env, transport, uses_.strand,
                                              MetaCallerOptions{.meta_servers = meta_servers});
   asks_for_table ? AskForTable(id) : AskIfReady(id, RemoteNameOf(table, duplication.info));
 }

@@ -65,6 +65,8 @@ class DuplicationRequests {
   explicit DuplicationRequests(Uses uses) : uses_(std::move(uses)) {}
 
   void AddTo(RequestHandlers& handlers);
+  // Nobody is asked any more.
+  void Stop() { turns_.clear(); }
 
  private:
   // One duplication, while the other cluster has no table that serves.

@@ -23,6 +23,7 @@ struct GuardianOptions;
 struct InboundRequest;
 struct KnownClusters;
 struct TableLimits;
+class Transport;
 
 // A meta server's settings. main/meta_main.cc fills them from the configuration (config/README.md);
 // MetaServer keeps a copy, of which Reconfigure changes those that may change in operation.
@@ -65,6 +66,9 @@ struct MetaServerOptions {
   // (empty: not known yet). The latter is asked on the strand.
   std::map<std::string, std::vector<NamedAddress>> clusters;
   std::function<std::vector<Endpoint>(const std::string& cluster)> meta_servers_of;
+  // The way to these. Servers refuse messages that carry another cluster's tag (rpc/PROTOCOL.md
+  // 2.7), so it is none of ours. nullptr: the meta server's own. It outlives the server.
+  Transport* to_other_clusters = nullptr;
   // Requests that are not the meta server's (RPC_CLI_CLI_CALL); true: taken over. Any thread.
   std::function<bool(InboundRequest&)> other_requests;
 };

@@ -249,6 +249,7 @@ void MetaServer::State::Stop(std::function<void()> done) {
     self->phase_ = Phase::kStopped;
     self->store_.Stop();
     self->tables_.Stop();
+    self->duplications_.Stop();
     self->recovery_.Stop();
     self->strand_->Cancel(self->timer_);
     if (done) done();

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/status.h"
+#include "messages/table_environments.h"
 #include "meta_state/store_change.h"
 
 namespace arion {

@@ -23,9 +23,11 @@ def from_bits(address):
     return struct.unpack(">Q", address_bits(address))[0]
 
 
-def frame(name, body, sender, context=REQUEST, identity=None, error=""):
+def frame(name, body, sender, context=REQUEST, identity=None, error="", app_id=0, partition=0, partition_hash=0):
     return (b"RDSN" + struct.pack("<IIIIIQQ", 0, HEADER, 0, len(body), 0, identity or next(IDS), 9) +
-            name.encode().ljust(48, b"\0") + struct.pack("<IIiiQQiiQ", 0, 0, 0, 0, context, from_bits(sender), 5000, 0, 0) +
+            name.encode().ljust(48, b"\0") +
+            struct.pack("<IIiiQQiiQ", 0, 0, app_id, partition, context, from_bits(sender), 5000,
+                        app_id * 7919 + partition, partition_hash) +
             error.encode().ljust(48, b"\0") + bytes(8) + body)
 
 

@@ -49,6 +49,10 @@ TEST(DuplicatedWritesTest, WhatItsOperatorMustChangeIsAnsweredWithTheHintsOf25) 
   EXPECT_EQ(hint({Entry(WriteCode::kEmpty, Blob())}),
             "unrecognized task code RPC_REPLICATION_WRITE_EMPTY");
   EXPECT_EQ(hint({{.cluster_id = int8_t{2}}}), "unrecognized task code ");
+  EXPECT_EQ(hint({{.task_code = Blob("\xfe\n"), .cluster_id = int8_t{2}}}),
+            "unrecognized task code \\xfe\\n");
+  EXPECT_EQ(hint({{.task_code = Blob(std::string(1000, 'x')), .cluster_id = int8_t{2}}}).size(),
+            std::string("unrecognized task code ").size() + 64);
 }
 
 TEST(DuplicatedWritesTest, SendersSendListsAndLogsHoldBothForms) {

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "messages/table_environments.h"
 #include "messages/split_messages.h"
 #include "tests/meta/meta_fixture.h"
 

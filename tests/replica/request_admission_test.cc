@@ -153,8 +153,10 @@ TEST_F(RequestAdmissionTest, EachCodeGetsTheErrorThatItsStateDemands) {
   meta_.SetReplicaCount(1);
   world_.RunFor(options_.config_sync_interval * 2);
   for (Name name : kWrites) expect(name, ErrorCode::kInvalidData, junk);
-  for (Name name : {"RPC_RRDB_RRDB_DUPLICATE", "RPC_RRDB_RRDB_BULK_LOAD", "RPC_NONSENSE"})
+  for (Name name : {"RPC_RRDB_RRDB_BULK_LOAD", "RPC_NONSENSE"})
     expect(name, ErrorCode::kHandlerNotFound, junk);
+  // No cluster may duplicate its tables to this one.
+  expect("RPC_RRDB_RRDB_DUPLICATE", ErrorCode::kOperationDisabled, junk);
 
   // After a split: the key's hash says partition 2, this is partition 1 of 4.
   SetEnvs(primary, {{kEnvValidatePartitionHash, "true"}});

@@ -52,8 +52,8 @@ TEST_F(RequestRouterTest, RequestsThatCantBeServedGetTheProtocolsErrors) {
   const std::string get = EncodeWrapped(Blob(Key(1)));
   EXPECT_EQ(Call(server, kRpcGet, get, {2, 3}).error, ErrorCode::kObjectNotFound);
   EXPECT_EQ(Call(server, kRpcGet, get, {0, 0}).error, ErrorCode::kHandlerNotFound);
-  for (const char* name : {"RPC_RRDB_RRDB_DUPLICATE", "RPC_RRDB_RRDB_BULK_LOAD",
-                           "RPC_REPLICATION_WRITE_EMPTY", "RPC_RRDB_RRDB_MULTI"}) {
+  for (const char* name :
+       {"RPC_RRDB_RRDB_BULK_LOAD", "RPC_REPLICATION_WRITE_EMPTY", "RPC_RRDB_RRDB_MULTI"}) {
     EXPECT_EQ(Call(server, name, get).error, ErrorCode::kHandlerNotFound) << name;
   }
   EXPECT_EQ(Call(server, kRpcGet, "\x0c").error, ErrorCode::kInvalidData);

@@ -9,6 +9,7 @@
 #include "base/coding.h"
 #include "messages/client_messages.h"
 #include "messages/duplication_messages.h"
+#include "messages/duplicate_messages.h"
 #include "messages/split_messages.h"
 #include "messages/tool_messages.h"
 #include "rpc/admin_token.h"
@@ -258,6 +259,25 @@ TEST(ThriftCodecTest, ResultsAreThoseThatClientsAccepted) {
           "00000000 "
           "0c0004 7f000001872a0001 0f0005 0c 00000000 0f0006 0c 00000000 0a0007 0000000000000000 "
           "080008 00000000 00 00 00"));
+}
+
+// As servers of 2.5.0 send it: PUT of h1:s1 in cluster 2, and its answers.
+TEST(ThriftCodecTest, DuplicatesAreThoseOf250) {
+  const std::string put =
+      "0c0000 0c0001 00000006 000268317331 0c0002 00000001 76 080003 00000000 00 00";
+  const DuplicateRequest request{{{.timestamp_us = 1'700'000'000'000'000,
+                                   .task_code = Blob("RPC_RRDB_RRDB_PUT"),
+                                   .raw_message = Blob(FromHex(put)),
+                                   .cluster_id = int8_t{2}}}};
+  const std::string bytes = FromHex(
+      "0c0000 0f0001 0c 00000001 0a0001 00060a24181e4000 "
+      "0c0002 00000011 5250435f525244425f525244425f505554 0c0003 00000021 " +
+      put + "030004 02 00 00 00");
+  EXPECT_EQ(EncodeWrapped(request), bytes);
+  EXPECT_EQ(*DecodeWrapped<DuplicateRequest>(bytes), request);
+  EXPECT_EQ(EncodeWrapped(DuplicateResponse{.error = 0}), FromHex("0c0000 080001 00000000 00 00"));
+  EXPECT_EQ(EncodeWrapped(DuplicateResponse{.error = 4, .error_hint = "no"}),
+            FromHex("0c0000 080001 00000004 0b0002 00000002 6e6f 00 00"));
 }
 
 TEST(ThriftCodecTest, TwinsAreMadeForGeneration26AndNeverForOthers) {
