@@ -98,7 +98,17 @@ void ReplicaStore::RestartLogAt(Decree applied) {
     info.offset_in_shared_log = host_->opening->SharedLogEnd();
     info.offset_in_private_log = log_->end_offset();
     info.is_learner = true;
-    StoreInfo(info, [this, applied] { log_->StartAnew(applied); });
+    StoreHeld(
+        kInitInfoName,
+        [&files = host_->env.files(), directory = directory_, engine = engine_, info] {
+          // Before it is said: no log brings it back.
+          RETURN_IF_ERROR(engine->Flush());
+          return StoreInitInfo(files, directory, info);
+        },
+        [this, info, applied] {
+          info_ = info;
+          log_->StartAnew(applied);
+        });
     hooks_.release();
   });
 }
