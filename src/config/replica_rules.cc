@@ -252,6 +252,11 @@ constexpr Rule kRules[] = {
       "back to it",
       "true", kAdvanced},
      SetSwitch<kReplica, &R::log_keep_duplicated>},
+    {{"arion.replica", "duplication_log_size_max",
+      "bytes of log kept of each replica for another cluster that its table is duplicated to; "
+      "beyond it the log goes, and the duplication stops",
+      "16 GiB", kAdvanced},
+     SetReserveSize<&R::log_for_other_cluster>},
     // ---- an older version's shared log ----
     {{"arion.replica", "shared_log_directory", "where an older version's shared log lies",
       "(replica/slog below data_dirs, data_dir and slog_dir)", kAdvanced},

@@ -38,6 +38,7 @@
 #include "main/cluster_file.h"
 #include "main/descriptor_limit.h"
 #include "main/find_page.h"
+#include "main/other_clusters.h"
 #include "main/pegasus_join.h"
 #include "main/server_process.h"
 #include "membership/join_notes.h"
@@ -298,6 +299,10 @@ int RunReplicaServer(int argc, char** argv, const ReplicaVariant& variant) {
   // Without a gate and a name: to another cluster's servers this one is a client.
   AsioTransport other_clusters(&env.loops(), {});
   config.replica.other_clusters = &other_clusters;
+  OtherClusters clusters(config.meta.clusters);
+  config.replica.meta_servers_of = [&clusters](const std::string& name) {
+    return clusters.MetaServersOf(name);
+  };
   ServerPages pages(ServerKind::kReplica, config, env, transport, access);
   RocksdbEngineFactory engines(world, EngineOptions(config, files->shares()));
   LogBanner("arion_replica", config, Banner(config, world, engines, files->shares()));

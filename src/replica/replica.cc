@@ -77,7 +77,8 @@ Replica::Replica(std::shared_ptr<const ReplicaHost> host, StrandPtr strand, Open
       messages_(host_, strand_, pid_, disk_, log_disk_, office_, stats_, store_.engine(),
                 store_.log(),
                 {.owner = [this] { return std::weak_ptr<void>(weak_from_this()); },
-                 .step = [this](const Event& event) { Step(event); }}),
+                 .step = [this](const Event& event) { Step(event); },
+                 .duplicated = [this] { return duplications_.Confirmed(); }}),
       verifying_(host_, pid_, disk_, *core_, office_, work_, *applies_, store_.engine(),
                  VerifyingHooks()),
       checkpoints_(host_, strand_, directory_, disk_, log_disk_, *core_, office_, work_,
@@ -98,6 +99,7 @@ Replica::Replica(std::shared_ptr<const ReplicaHost> host, StrandPtr strand, Open
                  .tag = [this] { return Tag(); }}),
       split_member_(strand_, pid_, disk_, *core_, store_.engine(), MemberHooks()),
       split_(host_->env.clock(), *core_, host_->self, SplitHooks()),
+      duplications_(strand_, pid_, *core_, host_->duplication, DuplicationHooks()),
       partition_count_(core_->app().partition_count) {}
 
 Replica::~Replica() { host_->requests->Close(pid_, stats_); }
@@ -146,6 +148,7 @@ void Replica::GroupCheck(GroupCheckRequest request, Responder responder) {
     return responder.Reply(ErrorCode::kOk,
                            EncodeWrapped(GroupCheckResponse{
                                .pid = pid_, .err = ErrorCode::kInvalidState, .node = host_->self}));
+  duplications_.NoteTold(request.confirmed_decree);
   Step(GroupCheckReceived{Keep(std::move(responder)), std::move(request)});
 }
 
@@ -264,6 +267,7 @@ void Replica::Drain() {
   // Any step may have brought what writes and held requests wait for.
   writes_.Begin();
   if (split_.IsActive()) split_.Proceed();
+  duplications_.Proceed();
   admission_.ReleaseHeld();
 }
 
@@ -495,6 +499,7 @@ void Replica::Close(CloseMode mode, absl::AnyInvocable<void(absl::Status)> done)
   compaction_.Close();
   indexes_.Close();
   split_.Close();
+  duplications_.Close();
   // Else the next start would replay it.
   if (mode == CloseMode::kFlushed) applies_->CatchUp();
   applies_->Abandon();

@@ -42,6 +42,7 @@
 #include "client_requests/served_partition.h"
 #include "data_api/apply_queue.h"
 #include "data_api/queue_time.h"
+#include "duplication/partition_duplications.h"
 #include "indexes/index_upkeep.h"
 #include "messages/meta_messages.h"
 #include "pacifica/replica_core.h"
@@ -100,6 +101,11 @@ class Replica : public std::enable_shared_from_this<Replica> {
   void ShipToFollower(Responder responder);
   void OnSplitStep(const SplitMemberRequest& request, Responder responder);
   ReplicaVerifying& verifying() { return verifying_; }
+  // Other clusters that the table is duplicated to.
+  PartitionDuplications& duplications() { return duplications_; }
+  std::vector<DuplicationConfirmEntry> DuplicationConfirms() const {
+    return duplications_.Confirms();
+  }
   // Events that want no answer: AddLearnerReceived, RemoveReceived, ProposalReceived,
   // ConfigurationSynced, TableChanged, MissingInSync, MetaThawed.
   void Notify(const Event& event);
@@ -147,6 +153,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
   SplitMember::Hooks MemberHooks();
   void ReadHistoryInPool(Decree first, Decree through, SplitMember::OnMutations then);
   PartitionSplit::Hooks SplitHooks();
+  PartitionDuplications::Hooks DuplicationHooks();
 
   // ---- the step loop ----
   void Step(const Event& event) { Step(event, host_->env.clock().Now()); }
@@ -232,6 +239,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
   ReplicaLearning learning_;
   SplitMember split_member_;
   PartitionSplit split_;
+  PartitionDuplications duplications_;
   // By how many partitions it owns keys, as its directory says, or is about to.
   int32_t partition_count_;
   Instant wakeup_at_ = Instant::InfiniteFuture();

@@ -150,11 +150,13 @@ LogCoverage ReplicaCheckpoints::CoverageFrom(Decree start) const {
 }
 
 void ReplicaCheckpoints::DropUnneededLog(Decree durable) {
-  // An older version left this table duplicated, and how far its target has come is not known here.
-  if (core_.app().duplicating && host_->options.log_keep_duplicated) return;
+  const std::optional<Decree> duplicated = hooks_.duplicated();
+  // How far other clusters have come is not known here, or not yet.
+  if (core_.app().duplicating && !duplicated && host_->options.log_keep_duplicated) return;
   // Not beyond what the core knows to be applied (see OnDurable).
   LogNeeds needs{.checkpoint = std::min(durable, core_.marks().last_applied),
-                 .for_member = host_->options.log_for_member};
+                 .for_member = host_->options.log_for_member,
+                 .for_other_cluster = host_->options.log_for_other_cluster};
   // A learner, or a member that comes back, holds nothing of the log if it gets a checkpoint
   // anyway.
   const Decree first = core_.FirstLogDecreeNeeded();
@@ -166,6 +168,7 @@ void ReplicaCheckpoints::DropUnneededLog(Decree durable) {
   // evil.
   needs.for_learner.bytes_max =
       std::max(needs.for_member.bytes_max, engine_ != nullptr ? engine_->size_bytes() : 0);
+  needs.other_cluster = duplicated;
   const std::optional<Decree> known = core_.KnownToAllMembers();
   if (known && CoverageFrom(*known + 1) == LogCoverage::kCovered) needs.member = known;
   log_->DropUnneeded(needs);

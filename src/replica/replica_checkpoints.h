@@ -40,6 +40,8 @@ class ReplicaCheckpoints {
     std::function<std::weak_ptr<void>()> owner;
     // What lies behind this decree in the log is needed by a split's child.
     std::function<std::optional<Decree>()> needed_by_child;
+    // What lies behind this decree is still to come to other clusters; nullopt: not known.
+    std::function<std::optional<Decree>()> duplicated;
     // Whether effects wait for the disk; then no checkpoint is begun.
     std::function<bool()> is_holding;
     std::function<std::vector<std::string>()> hot_keys;

@@ -171,9 +171,22 @@ PartitionSplit::Hooks Replica::SplitHooks() {
           .tag = [this] { return Tag(); }};
 }
 
+PartitionDuplications::Hooks Replica::DuplicationHooks() {
+  return {.read_history =
+              [this](Decree first, Decree through, DuplicationSender::OnMutations then) {
+                ReadHistoryInPool(first, through, std::move(then));
+              },
+          .after = [this](absl::Duration delay,
+                          absl::AnyInvocable<void()> task) { work_.After(delay, std::move(task)); },
+          .make_checkpoint = [this] { CheckpointNow(); },
+          .now = [this] { return host_->env.clock().Now(); },
+          .tag = [this] { return Tag(); }};
+}
+
 ReplicaCheckpoints::Hooks Replica::CheckpointsHooks() {
   return {.owner = [this] { return std::weak_ptr<void>(weak_from_this()); },
           .needed_by_child = [this] { return split_member_.LogNeeded(); },
+          .duplicated = [this] { return duplications_.Confirmed(); },
           .is_holding = [this] { return holds_ > 0; },
           .hot_keys = [this] { return reads_.HotKeys(); },
           .on_interval = [this] { verifying_.Consider(); },

@@ -16,6 +16,7 @@
 #include "copies/foreground_pace.h"
 #include "copies/peer_pace.h"
 #include "disks/disk_layout.h"
+#include "duplication/partition_duplications.h"
 #include "indexes/index_book.h"
 #include "indexes/index_upkeep.h"
 #include "legacy/shared_log_stats.h"
@@ -75,6 +76,10 @@ struct ReplicaHost {
   std::shared_ptr<CompactionSlots> compactions = std::make_shared<CompactionSlots>();
   std::shared_ptr<IndexBook> indexes = std::make_shared<IndexBook>();
   std::shared_ptr<IndexSlots> index_slots = std::make_shared<IndexSlots>(options.index_builders);
+
+  std::shared_ptr<DuplicationTargets> duplication = std::make_shared<DuplicationTargets>(
+      env, options.other_clusters != nullptr ? *options.other_clusters : transport,
+      static_cast<int8_t>(options.duplication_group.own_id), options.meta_servers_of);
 
   // Partitions that are being split by their primaries here.
   std::shared_ptr<std::atomic<int>> splits = std::make_shared<std::atomic<int>>(0);

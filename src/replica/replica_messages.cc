@@ -80,6 +80,7 @@ void ReplicaMessages::SendMessage(SendPrepare& m) {
 }
 
 void ReplicaMessages::SendMessage(SendGroupCheck& m) {
+  m.request.confirmed_decree = hooks_.duplicated().value_or(Decree(-1)).value();
   Call(m.to, kRpcGroupCheck, Wrapped(m.request), m.timeout,
        [this, to = m.to, ballot = m.request.config.ballot](const RpcResult& result) {
          auto [error, response] = Decoded<GroupCheckResponse>(result);

@@ -39,6 +39,8 @@ class ReplicaMessages {
   struct Hooks {
     std::function<std::weak_ptr<void>()> owner;
     std::function<void(const Event&)> step;
+    // Up to which decree other clusters have what is duplicated to them, if that is known.
+    std::function<std::optional<Decree>()> duplicated;
   };
   // `disk` of the data, `log_disk` of the log; `engine` and `log`: the owner's.
   ReplicaMessages(std::shared_ptr<const ReplicaHost> host, StrandPtr strand, PartitionId pid,

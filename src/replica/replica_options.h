@@ -67,6 +67,9 @@ struct ReplicaServerOptions {
   // The clusters whose writes are taken, and what one of these may take until it is done here
   // without being counted as late.
   DuplicationGroup duplication_group;
+  // Where the meta servers of another cluster are now; empty: not known. Thread-safe. Null: no
+  // other cluster is.
+  std::function<std::vector<Endpoint>(const std::string& cluster)> meta_servers_of;
   absl::Duration duplicate_lag_max = absl::Seconds(10);
   // Replicas whose indexes are built at a time; each is one walk over its data.
   int index_builders = 4;
@@ -79,6 +82,8 @@ struct ReplicaServerOptions {
   LogOpener open_log;
   // Kept at most for a member that left and may come back.
   LogReserve log_for_member{.bytes_max = uint64_t{1} << 30, .age_max_seconds = 3600};
+  // Kept at most for another cluster.
+  LogReserve log_for_other_cluster{.bytes_max = uint64_t{16} << 30};
   // Logs of tables that an older version duplicates are kept whole.
   bool log_keep_duplicated = true;
   // Requests that take this long are kept for displays.

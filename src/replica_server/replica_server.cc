@@ -27,6 +27,7 @@
 #include "replica/replica_host.h"
 #include "replica/replica_snapshot.h"
 #include "replica_server/config_sync.h"
+#include "replica_server/duplication_sync.h"
 #include "replica_server/replica_children.h"
 #include "replica_server/replica_table.h"
 #include "replica_server/request_router.h"
@@ -167,6 +168,7 @@ class ReplicaServer::State : public std::enable_shared_from_this<ReplicaServer::
   std::shared_ptr<SharedLogCollector> collector_;  // the same
   std::function<void(const absl::Status&)> on_refused_;
   std::shared_ptr<ConfigSync> sync_;
+  std::shared_ptr<DuplicationSync> duplication_sync_;
   TimerId second_ = kNoTimer;
   std::shared_ptr<RequestRouter> router_;
   std::shared_ptr<FailureDetectorClient> detector_;
@@ -276,6 +278,7 @@ void ReplicaServer::State::MakeParts() {
     if (const auto state = self.lock()) state->sync_->Soon();
   });
   sync_ = std::make_shared<ConfigSync>(host_, strand_, table_, directories_->unreadable_tags());
+  duplication_sync_ = std::make_shared<DuplicationSync>(host_, strand_, table_);
   table_->SetChildren(std::make_shared<ReplicaChildren>(strand_, table_, sync_));
   host_->disks->watch->OnChanged([self] {
     if (const auto state = self.lock()) state->sync_->Soon();
@@ -301,6 +304,7 @@ void ReplicaServer::State::MakeParts() {
                                           const uint64_t term = state->host_->lease->term();
                                           state->table_->OnConnected(term);
                                           state->sync_->OnConnected(term);
+                                          state->duplication_sync_->OnConnected(term);
                                         },
                                     .on_lost =
                                         [self] {
@@ -309,6 +313,7 @@ void ReplicaServer::State::MakeParts() {
                                           // First the sync, so that it sends nothing for a term
                                           // that has ended.
                                           state->sync_->OnLeaseLost();
+                                          state->duplication_sync_->OnLeaseLost();
                                           state->table_->OnLeaseLost();
                                         },
                                     .on_thawed =
@@ -410,6 +415,7 @@ void ReplicaServer::State::StopParts(std::function<void(absl::Status)> done) {
     // out.
     self->detector_->Stop();
     self->sync_->OnLeaseLost();
+    self->duplication_sync_->OnLeaseLost();
     if (self->recovery_ != nullptr) self->recovery_->Stop();
     if (self->take_over_ != nullptr) self->take_over_->Stop();
     if (self->collector_ != nullptr) self->collector_->Stop();

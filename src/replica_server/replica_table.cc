@@ -499,6 +499,26 @@ void ReplicaTable::Report(absl::AnyInvocable<void(std::vector<ReplicaInfo>)> don
   });
 }
 
+void ReplicaTable::DuplicationConfirms(
+    absl::AnyInvocable<void(std::map<PartitionId, std::vector<DuplicationConfirmEntry>>)> done) {
+  CHECK_ON_STRAND(strand_);
+  Gather<std::vector<DuplicationConfirmEntry>>(&Replica::DuplicationConfirms, std::move(done));
+}
+
+void ReplicaTable::OnDuplications(
+    const std::map<int32_t, std::map<int32_t, DuplicationEntry>>& by_table) {
+  CHECK_ON_STRAND(strand_);
+  for (const auto& [pid, slot] : slots_) {
+    if (slot.phase != Phase::kOpen) continue;
+    const auto found = by_table.find(pid.app_id);
+    std::map<int32_t, DuplicationEntry> entries;
+    if (found != by_table.end()) entries = found->second;
+    slot.replica->strand()->Post([replica = slot.replica, entries = std::move(entries)] {
+      replica->duplications().OnSynced(entries);
+    });
+  }
+}
+
 void ReplicaTable::CompactionTexts(
     absl::AnyInvocable<void(std::map<PartitionId, std::string>)> done) {
   CHECK_ON_STRAND(strand_);

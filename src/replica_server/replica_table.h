@@ -15,10 +15,10 @@
 //               new one may be made on another disk, as may that of one that can't be read. Its own
 //               directory durably says which it replaces before it has its name, so the next start
 //               knows which counts.
-//           replica_table/T4  What a master cluster holds (followers/) is taken over by nobody but a
-//               partition's first primary: it is asked for only by a proposal under ballot 0, where
-//               no directory is here, and a replica that has it, but was not the first, sets it
-//               aside before it learns (is_foreign in disks/init_info.h).
+//           replica_table/T4  What a master cluster holds (followers/) is taken over by nobody but
+//               a partition's first primary: it is asked for only by a proposal under ballot 0,
+//               where no directory is here, and a replica that has it, but was not the first, sets
+//               it aside before it learns (is_foreign in disks/init_info.h).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -127,6 +127,11 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
   void AskForCheckpoints(std::optional<PartitionId> only);
   // All replicas, those loading and closed included, ordered by partition.
   void Report(absl::AnyInvocable<void(std::vector<ReplicaInfo>)> done);
+  // What replicas here have duplicated, of those that are open; empty lists too.
+  void DuplicationConfirms(
+      absl::AnyInvocable<void(std::map<PartitionId, std::vector<DuplicationConfirmEntry>>)> done);
+  // By table, and by its id: what each open replica is to duplicate.
+  void OnDuplications(const std::map<int32_t, std::map<int32_t, DuplicationEntry>>& by_table);
   // The tables of these replicas, each once: as an open one knows it, else as its directory says.
   void Tables(absl::AnyInvocable<void(std::vector<AppInfo>)> done);
   void Snapshot(absl::AnyInvocable<void(std::vector<ReplicaSnapshot>)> done);

@@ -35,6 +35,9 @@ struct LogNeeds {
   // A member of the group, one that is absent included, and what is kept for it at most.
   std::optional<Decree> member;
   LogReserve for_member;
+  // Another cluster that the table is duplicated to, and what is kept for it at most.
+  std::optional<Decree> other_cluster;
+  LogReserve for_other_cluster;
 };
 
 }  // namespace arion

@@ -68,6 +68,7 @@ size_t CountDroppable(absl::Span<const LogFileEntry> files, const LogNeeds& need
   CHECK_LE(n, files.size()) << "more files than there are";
   if (needs.learner) keep_for(*needs.learner, needs.for_learner);
   if (needs.member) keep_for(*needs.member, needs.for_member);
+  if (needs.other_cluster) keep_for(*needs.other_cluster, needs.for_other_cluster);
   CHECK(n == 0 || n < files.size()) << "the newest file would go";
   return n;
 }

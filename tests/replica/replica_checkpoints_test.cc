@@ -20,6 +20,7 @@ class ReplicaCheckpointsTest : public PartWorld {
         host_, strand_, kDirectory, 0, 0, *core_, *office_, *work_, engine_, log_,
         ReplicaCheckpoints::Hooks{.owner = [this] { return std::weak_ptr<void>(owner_); },
                                   .needed_by_child = [this] { return child_needs_; },
+                                  .duplicated = [this] { return duplicated_; },
                                   .is_holding = [this] { return is_holding_; },
                                   .hot_keys = [] { return std::vector<std::string>{"a key"}; },
                                   .on_interval = [this] { ++intervals_; },
@@ -33,7 +34,7 @@ class ReplicaCheckpointsTest : public PartWorld {
     Run(absl::Seconds(1));
   }
 
-  std::optional<Decree> child_needs_;
+  std::optional<Decree> child_needs_, duplicated_;
   bool is_holding_ = false;
   int intervals_ = 0, empty_writes_ = 0, steps_ = 0;
   std::optional<ReplicaCheckpoints> checkpoints_;
@@ -82,7 +83,7 @@ TEST_F(ReplicaCheckpointsTest, AfterACompactionTheNewestIsMadeAnewOnceNobodyHold
 }
 
 // Or a split's child would have to be made anew.
-TEST_F(ReplicaCheckpointsTest, WhatAChildIsToReadIsKeptOfTheLog) {
+TEST_F(ReplicaCheckpointsTest, WhatAChildOrAnotherClusterIsToGetIsKeptOfTheLog) {
   MakePrimary();
   const auto write = [&] {
     const Instant now = env_.clock().Now();
@@ -107,8 +108,13 @@ TEST_F(ReplicaCheckpointsTest, WhatAChildIsToReadIsKeptOfTheLog) {
   EXPECT_TRUE(log_->Covers(Decree(3)));
   EXPECT_FALSE(log_->Covers(Decree(1)));
   child_needs_.reset();
+  duplicated_ = Decree(3);
   drop();
   EXPECT_FALSE(log_->Covers(Decree(3)));
+  EXPECT_TRUE(log_->Covers(Decree(4)));
+  duplicated_ = Decree(5);
+  drop();
+  EXPECT_FALSE(log_->Covers(Decree(4)));
 }
 
 TEST_F(ReplicaCheckpointsTest, WithoutANewWriteNoneIsMade) {

@@ -29,7 +29,8 @@ class ReplicaMessagesTest : public PartWorld {
     messages_.emplace(
         host_, strand_, kPart, 0, 0, *office_, std::make_shared<RequestStats>(0), engine_, log_,
         ReplicaMessages::Hooks{.owner = [this] { return std::weak_ptr<void>(owner_); },
-                               .step = [this](const Event& event) { steps_.push_back(event); }});
+                               .step = [this](const Event& event) { steps_.push_back(event); },
+                               .duplicated = [] { return std::optional<Decree>(); }});
   }
   Responder Note(int number) {
     return Responder([this, number](ErrorCode error, const ReplyBody&) {

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "duplication/partition_duplications.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "pacifica/invariants.h"
+#include "pacifica/replica_core.h"
+
+namespace arion {
+
+std::shared_ptr<RemoteCluster> DuplicationTargets::Of(const std::string& cluster) {
+  const MutexLock lock(mutex_);
+  std::shared_ptr<RemoteCluster>& found = clusters_[cluster];
+  if (found == nullptr)
+    found = std::make_shared<RemoteCluster>(
+        environment_, transport_, cluster,
+        [of = meta_servers_of_, cluster] { return of ? of(cluster) : std::vector<Endpoint>(); });
+  return found;
+}
+
+void PartitionDuplications::OnSynced(const std::map<int32_t, DuplicationEntry>& entries) {
+  if (core_.role() != PartitionStatus::kPrimary) return Close();
+  for (auto it = senders_.begin(); it != senders_.end();) {
+    if (entries.contains(it->first)) {
+      ++it;
+      continue;
+    }
+    LOG(INFO) << hooks_.tag() << " is no longer duplicated by " << it->first;
+    it->second->Close();
+    it = senders_.erase(it);
+  }
+  preparing_.clear();
+  for (const auto& [id, entry] : entries) {
+    const std::map<int32_t, int64_t> none;
+    const auto& progress = entry.progress ? *entry.progress : none;
+    const auto found = progress.find(pid_.index);
+    if (found == progress.end()) continue;  // its place is not made yet
+    std::optional<Decree> confirmed;
+    if (found->second >= 0) confirmed = Decree(found->second);
+    std::shared_ptr<DuplicationSender>& sender = senders_[id];
+    if (sender == nullptr) sender = MakeSender(entry, confirmed);
+    if (confirmed) sender->Confirm(*confirmed);
+    if (entry.status == static_cast<int32_t>(DuplicationStatus::kPrepare)) {
+      preparing_.insert(id);
+      if (core_.marks().last_durable < sender->sent()) hooks_.make_checkpoint();
+    }
+    sender->SetFailMode(static_cast<DuplicationFailMode>(entry.fail_mode.value_or(0)));
+    sender->SetActive(entry.status == static_cast<int32_t>(DuplicationStatus::kLog) &&
+                      sender->confirmed().has_value());
+  }
+}
+
+std::shared_ptr<DuplicationSender> PartitionDuplications::MakeSender(
+    const DuplicationEntry& entry, std::optional<Decree> confirmed) {
+  LOG(INFO) << hooks_.tag() << " is duplicated to cluster " << entry.remote << " from "
+            << (confirmed ? *confirmed : core_.marks().last_committed) << " on";
+  DuplicationSender::Hooks hooks{
+      .committed = [this] { return core_.marks().last_committed; },
+      .read_history = hooks_.read_history,
+      .send =
+          [this, remote = entry.remote, table = entry.remote_app_name](
+              const DuplicateBatch& batch, DuplicationSender::SentDone then) {
+            targets_->Of(remote)->Send({.table = table.value_or(core_.app().app_name),
+                                        .index = pid_.index,
+                                        .partition_count = core_.app().partition_count,
+                                        .body = batch.body,
+                                        .partition_hash = batch.partition_hash},
+                                       strand_, std::move(then));
+          },
+      .after = hooks_.after,
+      .now = hooks_.now,
+      .tag = hooks_.tag};
+  return std::make_shared<DuplicationSender>(targets_->own_id(), confirmed, std::move(hooks));
+}
+
+std::vector<DuplicationConfirmEntry> PartitionDuplications::Confirms() const {
+  std::vector<DuplicationConfirmEntry> confirms;
+  if (core_.role() != PartitionStatus::kPrimary) return confirms;
+  for (const auto& [id, sender] : senders_) {
+    DuplicationConfirmEntry confirm{.dupid = id,
+                                    .confirmed_decree = sender->sent().value(),
+                                    .last_committed_decree = core_.marks().last_committed.value()};
+    if (preparing_.contains(id))
+      confirm.checkpoint_prepared = core_.marks().last_durable >= sender->sent();
+    if (!sender->trouble().empty()) confirm.trouble = sender->trouble();
+    if (sender->oldest_unsent_us() > 0) confirm.oldest_unconfirmed_us = sender->oldest_unsent_us();
+    confirms.push_back(std::move(confirm));
+  }
+  return confirms;
+}
+
+void PartitionDuplications::Proceed() {
+  if (senders_.empty()) return;
+  if (core_.role() != PartitionStatus::kPrimary) return Close();
+  for (const auto& [id, sender] : senders_) sender->Proceed();
+}
+
+std::optional<Decree> PartitionDuplications::Confirmed() const {
+  if (core_.role() != PartitionStatus::kPrimary) return told_;
+  std::optional<Decree> least;
+  for (const auto& [id, sender] : senders_) {
+    if (!sender->confirmed()) return std::nullopt;
+    least = std::min(least.value_or(*sender->confirmed()), *sender->confirmed());
+  }
+  return least;
+}
+
+void PartitionDuplications::NoteTold(std::optional<int64_t> confirmed) {
+  told_.reset();
+  if (confirmed && *confirmed >= 0) told_ = Decree(*confirmed);
+}
+
+void PartitionDuplications::Close() {
+  for (const auto& [id, sender] : senders_) sender->Close();
+  senders_.clear();
+}
+
+}  // namespace arion
