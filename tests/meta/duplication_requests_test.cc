@@ -6,8 +6,8 @@
 #include <set>
 #include <string>
 
-#include "messages/table_environments.h"
 #include "messages/split_messages.h"
+#include "messages/table_environments.h"
 #include "tests/meta/meta_fixture.h"
 
 namespace arion {

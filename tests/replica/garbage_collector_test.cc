@@ -18,8 +18,7 @@ TEST(GarbageNameTest, OnlyNamesThatServersGiveAreGarbage) {
             (GarbageName{kUnneeded, 1700000000000000}));
   EXPECT_EQ(ParseGarbageName("2.1.pegasus.disk.migrate.tmp"),
             (GarbageName{kMoveTarget, std::nullopt}));
-  EXPECT_EQ(ParseGarbageName("2.1.pegasus.first.tmp"),
-            (GarbageName{kMoveTarget, std::nullopt}));
+  EXPECT_EQ(ParseGarbageName("2.1.pegasus.first.tmp"), (GarbageName{kMoveTarget, std::nullopt}));
   EXPECT_EQ(ParseGarbageName("2.1.pegasus.disk.migrate.ori"),
             (GarbageName{kMoveSource, std::nullopt}));
   EXPECT_EQ(ParseGarbageName("2.1.pegasus/data.1700000000000000.discarded"),

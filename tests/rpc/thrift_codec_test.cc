@@ -8,8 +8,8 @@
 
 #include "base/coding.h"
 #include "messages/client_messages.h"
-#include "messages/duplication_messages.h"
 #include "messages/duplicate_messages.h"
+#include "messages/duplication_messages.h"
 #include "messages/split_messages.h"
 #include "messages/tool_messages.h"
 #include "rpc/admin_token.h"
