@@ -13,8 +13,9 @@ namespace {
 
 constexpr absl::Duration kSyncTimeout = absl::Seconds(5);
 constexpr absl::Duration kFirstSync = absl::Milliseconds(500);
-// As servers of 2.5.0; where something is duplicated logs are kept by what comes back.
-constexpr absl::Duration kSyncInterval = absl::Seconds(10);
+// A server that comes to lead a duplicated partition begins within it. Where something is duplicated
+// logs are kept by what comes back.
+constexpr absl::Duration kSyncInterval = absl::Seconds(3);
 constexpr absl::Duration kSyncIntervalWhileDuplicating = absl::Seconds(2);
 
 }  // namespace
