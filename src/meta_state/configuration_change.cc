@@ -276,8 +276,10 @@ void Install(Partition& partition, PartitionConfiguration next, ConfigType cause
 
   if (cause == ConfigType::kAssignPrimary) partition.committed = {};  // it begins with what it has
   if (config.primary.IsValid()) {
-    // It was judged before it was stored: who may lead holds everything.
-    if (MakesPrimary(cause) || cause == ConfigType::kPrimaryForceUpdateBallot) {
+    // It was judged before it was stored: who may lead holds everything. And who asks for another
+    // group of its own leads already, whatever this meta server has heard of it.
+    const bool has_asked = cause != ConfigType::kInvalid && former.primary == config.primary;
+    if (MakesPrimary(cause) || has_asked) {
       partition.serving.insert(config.primary);
       partition.suspects.erase(config.primary);
     }

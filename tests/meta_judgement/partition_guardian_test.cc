@@ -667,21 +667,27 @@ TEST_F(PartitionGuardianTest, WhoLedBeforeAndIsOfAnOlderVersionIsAssignedToLeadA
   Expect(ConfigType::kAssignPrimary, kA, kA);
 }
 
-// Whatever it said before, it has served since its update was accepted.
-TEST_F(PartitionGuardianTest, WhatAnOnlyMemberSaidBeforeItLedIsComparedWithNothing) {
+// Whatever it said before, it leads since its update was accepted, also where its lease was over
+// meanwhile: then it goes on by what a config sync tells it (seed 141900546).
+TEST_F(PartitionGuardianTest, WhoAskedForAGroupOfItsOwnIsComparedWithNobodyWhileItsProcessLives) {
   Members(kA, {kC}, {kB});
-  RestartAll();
-  Reports(kA, Unproven(5, 10));
+  partition().serving.clear();  // the meta server is new
   PartitionConfiguration alone = partition().config;
   ++alone.ballot;
   alone.secondaries.clear();
   Install(partition(), alone, ConfigType::kDowngradeToInactive, now_);
   partition().older_reports = report_number_;
+  ++report_number_;
+  Reports(kA, {.status = PartitionStatus::kInactive,
+               .last_prepared_decree = Decree(10),
+               .last_mutation_ballot = Ballot(5),
+               .is_unproven = true});
   Reports(kB, Unclean(5, 12));
   EXPECT_FALSE(Step().write);
+  NoteRestart(partition(), kA, now_ + absl::Seconds(10));
   ++report_number_;
   Reports(kA, Unproven(5, 10));
-  ASSERT_TRUE(Step().write) << "it has not served since";
+  ASSERT_TRUE(Step().write) << "its process is new: it has not served since";
   EXPECT_EQ(Step().write->last_drops.back(), kB);
 }
 

@@ -234,7 +234,7 @@ TEST_F(SimCanary, DisksThatLieAreCaught) {
     const RunReport report = cluster.Run();
     caught += std::any_of(report.violations.begin(), report.violations.end(), shows_loss);
   }
-  EXPECT_GE(caught, 12);
+  EXPECT_GE(caught, 8);  // of 60 seeds 46 to 48
 }
 
 TEST_F(SimCanary, ARunThatDidTooLittleFails) {
