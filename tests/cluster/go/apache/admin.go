@@ -308,15 +308,11 @@ func addressOf(text string) (*base.RPCAddress, error) {
 // makeThoseDisabled makes the calls for what Arion does not have: each is answered, with the code that says so.
 func (c *calls) makeThoseDisabled() error {
 	const disabled = "ERR_OPERATION_DISABLED"
-	status := idl.DuplicationStatus_DS_PAUSE
 	path := "/backup"
 	for _, call := range []struct {
 		method  string
 		request interface{}
 	}{
-		{"AddDuplication", &idl.DuplicationAddRequest{AppName: name, RemoteClusterName: "there"}},
-		{"QueryDuplication", &idl.DuplicationQueryRequest{AppName: name}},
-		{"ModifyDuplication", &idl.DuplicationModifyRequest{AppName: name, Dupid: 1, Status: &status}},
 		{"QueryBackupPolicy", &idl.QueryBackupPolicyRequest{PolicyNames: []string{"daily"}, BackupInfoCount: 1}},
 		{"StartBackupApp", &idl.StartBackupAppRequest{BackupProviderType: "local", AppID: 1, BackupPath: &path}},
 		{"QueryBackupStatus", &idl.QueryBackupStatusRequest{AppID: 1}},
@@ -330,11 +326,19 @@ func (c *calls) makeThoseDisabled() error {
 			return err
 		}
 	}
-	// Splits are there; the table is not.
+	// Duplications are there; that cluster is not.
+	duplicate := &idl.DuplicationAddRequest{AppName: name, RemoteClusterName: "there"}
+	if _, err := c.makeOne(c.meta, "AddDuplication", duplicate, "ERR_INVALID_PARAMETERS"); err != nil {
+		return err
+	}
+	// Nor is the table, for splits neither.
+	status := idl.DuplicationStatus_DS_PAUSE
 	for _, call := range []struct {
 		method  string
 		request interface{}
 	}{
+		{"QueryDuplication", &idl.DuplicationQueryRequest{AppName: name}},
+		{"ModifyDuplication", &idl.DuplicationModifyRequest{AppName: name, Dupid: 1, Status: &status}},
 		{"StartPartitionSplit", &idl.StartPartitionSplitRequest{AppName: name, NewPartitionCount_: 8}},
 		{"QuerySplitStatus", &idl.QuerySplitRequest{AppName: name}},
 		{"ControlPartitionSplit", &idl.ControlSplitRequest{AppName: name, ControlType: idl.SplitControlType_PAUSE, ParentPidx: -1}},
