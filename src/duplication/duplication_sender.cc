@@ -37,6 +37,7 @@ void DuplicationSender::Confirm(Decree decree) {
 }
 
 void DuplicationSender::Proceed() {
+  NoteFigures();
   if (!MayGoOn() || is_busy_ || sent_ >= hooks_.committed()) return;
   is_busy_ = true;
   // What is committed in the meantime shares the read and the request.
@@ -69,7 +70,9 @@ void DuplicationSender::OnRead(absl::StatusOr<std::vector<MutationPtr>> read) {
   if (!read.ok()) return TryLater(std::string(read.status().message()));
   CHECK(!read->empty()) << "a piece of the log without a mutation";
   DuplicateBatches made = MakeDuplicateBatches(*read, cluster_id_);
-  left_out_ += made.left_out;
+  hooks_.totals->left_out += made.left_out;
+  if (sent_end_ < 0) sent_end_ = read->front()->log_offset;
+  read_end_ = read->back()->log_offset + static_cast<int64_t>(EncodedSize(*read->back()));
   LOG_IF(WARNING, made.left_out > 0)
       << hooks_.tag() << " " << made.left_out
       << " writes that can't be repeated elsewhere are not sent to the other cluster";
@@ -87,12 +90,13 @@ void DuplicationSender::SendNext() {
                                   batch.body.size(), " bytes, and other clusters take ",
                                   kBatchBytesMax, " at most")))
       return;
-    left_out_ += batch.updates;
+    hooks_.totals->left_out += batch.updates;
     Advance();
   }
   if (batches_.empty()) {
     sent_ = read_through_;
     CHECK(sent_ <= hooks_.committed()) << "duplication_sender/D2";
+    sent_end_ = read_end_;
     oldest_unsent_us_ = 0;
     is_busy_ = false;
     return Proceed();
@@ -102,6 +106,7 @@ void DuplicationSender::SendNext() {
     return;
   }
   oldest_unsent_us_ = batches_.front().timestamp_us;
+  NoteFigures();
   hooks_.send(batches_.front(), [this, self = shared_from_this()](SendOutcome outcome) {
     OnSent(std::move(outcome));
   });
@@ -116,11 +121,11 @@ void DuplicationSender::OnSent(SendOutcome outcome) {
       if (!MayLeaveOut(absl::StrCat("the other cluster refuses what ends at decree ",
                                     batches_.front().last.value(), ": ", outcome.text)))
         return;
-      left_out_ += batches_.front().updates;
+      hooks_.totals->left_out += batches_.front().updates;
       break;
     case SendOutcome::Kind::kTaken:
-      updates_sent_ += batches_.front().updates;
-      bytes_sent_ += static_cast<int64_t>(batches_.front().body.size());
+      hooks_.totals->updates += batches_.front().updates;
+      hooks_.totals->bytes += static_cast<int64_t>(batches_.front().body.size());
       trouble_.clear();
       break;
   }
@@ -138,6 +143,8 @@ void DuplicationSender::Advance() {
 void DuplicationSender::TryLater(const std::string& why) {
   if (trouble_ != why) LOG(WARNING) << hooks_.tag() << " duplication: " << why;
   trouble_ = why;
+  ++hooks_.totals->retries;
+  NoteFigures();
   hooks_.after(std::exchange(pause_, std::min(2 * pause_, kRetryMax)),
                [this, self = shared_from_this()] { Read(); });
 }
@@ -149,7 +156,25 @@ bool DuplicationSender::MayLeaveOut(const std::string& why) {
   if (mode_ == DuplicationFailMode::kSkip) return true;
   is_stopped_ = true;
   is_busy_ = false;
+  NoteFigures();
   return false;
+}
+
+void DuplicationSender::NoteFigures() {
+  DuplicationFigures& figures = *hooks_.figures;
+  const int64_t behind = hooks_.committed() - sent_;
+  figures.decrees_behind = behind;
+  figures.is_stopped = is_stopped_;
+  if (behind == 0) {
+    figures.behind_since_us = 0;
+    figures.bytes_behind = 0;
+    return;
+  }
+  if (oldest_unsent_us_ > 0)
+    figures.behind_since_us = oldest_unsent_us_;
+  else if (figures.behind_since_us == 0)
+    figures.behind_since_us = hooks_.wall_micros();
+  figures.bytes_behind = sent_end_ < 0 ? -1 : hooks_.log_end() - sent_end_;
 }
 
 }  // namespace arion

@@ -31,9 +31,9 @@
 #include <vector>
 
 #include "base/ids.h"
-#include "base/instant.h"
 #include "base/mutation.h"
 #include "duplication/duplicate_batches.h"
+#include "duplication/duplication_book.h"
 #include "messages/duplication_messages.h"
 
 namespace arion {
@@ -64,8 +64,14 @@ class DuplicationSender : public std::enable_shared_from_this<DuplicationSender>
     // Sends it to the other cluster.
     std::function<void(const DuplicateBatch& batch, SentDone then)> send;
     std::function<void(absl::Duration delay, absl::AnyInvocable<void()> task)> after;
-    std::function<Instant()> now;
+    // Microseconds since 1970.
+    std::function<int64_t()> wall_micros;
+    // The private log's end, a global offset.
+    std::function<int64_t()> log_end;
     std::function<std::string()> tag;
+    // For displays. They live as long as the sender.
+    std::shared_ptr<DuplicationFigures> figures = std::make_shared<DuplicationFigures>();
+    std::shared_ptr<DuplicationTotals> totals = std::make_shared<DuplicationTotals>();
   };
 
   // `confirmed`: nullopt: nothing is stored yet; it begins behind what is committed now.
@@ -85,12 +91,8 @@ class DuplicationSender : public std::enable_shared_from_this<DuplicationSender>
   std::optional<Decree> confirmed() const { return confirmed_; }
   // What stops it, or what it tries again; empty: nothing.
   const std::string& trouble() const { return trouble_; }
-  // When the oldest write that is known not to be there was ordered; 0: none is known.
-  int64_t oldest_unsent_us() const { return oldest_unsent_us_; }
-  int64_t updates_sent() const { return updates_sent_; }
-  int64_t bytes_sent() const { return bytes_sent_; }
-  // Writes of clients that the other cluster will not get.
-  int64_t left_out() const { return left_out_; }
+  const DuplicationFigures& figures() const { return *hooks_.figures; }
+  const DuplicationTotals& totals() const { return *hooks_.totals; }
 
  private:
   static constexpr absl::Duration kGather = absl::Milliseconds(10);
@@ -105,6 +107,7 @@ class DuplicationSender : public std::enable_shared_from_this<DuplicationSender>
   // The first batch is done with.
   void Advance();
   void TryLater(const std::string& why);
+  void NoteFigures();
   // Stops, unless the fail mode is to skip. True: go on without it.
   bool MayLeaveOut(const std::string& why);
 
@@ -124,8 +127,10 @@ class DuplicationSender : public std::enable_shared_from_this<DuplicationSender>
   Decree read_through_;
   absl::Duration pause_ = kRetryMin;
   std::string trouble_;
+  // When the first batch's oldest write was ordered; 0: there is none.
   int64_t oldest_unsent_us_ = 0;
-  int64_t updates_sent_ = 0, bytes_sent_ = 0, left_out_ = 0;
+  // Where the log goes on behind what is sent, and behind what was read. -1: nothing was read yet.
+  int64_t sent_end_ = -1, read_end_ = -1;
 };
 
 }  // namespace arion

@@ -49,6 +49,7 @@ void PartitionDuplications::OnSynced(const std::map<int32_t, DuplicationEntry>& 
     sender->SetFailMode(static_cast<DuplicationFailMode>(entry.fail_mode.value_or(0)));
     sender->SetActive(entry.status == static_cast<int32_t>(DuplicationStatus::kLog) &&
                       sender->confirmed().has_value());
+    sender->Proceed();  // also where it does not send, what the other cluster lacks is shown
   }
 }
 
@@ -70,8 +71,12 @@ std::shared_ptr<DuplicationSender> PartitionDuplications::MakeSender(
                                        strand_, std::move(then));
           },
       .after = hooks_.after,
-      .now = hooks_.now,
+      .wall_micros = hooks_.wall_micros,
+      .log_end = hooks_.log_end,
       .tag = hooks_.tag};
+  const DuplicationBook::Place place(core_.app().app_name, entry.remote);
+  hooks.totals = targets_->book()->TotalsOf(place);
+  targets_->book()->Note(pid_, place, hooks.figures);
   return std::make_shared<DuplicationSender>(targets_->own_id(), confirmed, std::move(hooks));
 }
 
@@ -85,7 +90,9 @@ std::vector<DuplicationConfirmEntry> PartitionDuplications::Confirms() const {
     if (preparing_.contains(id))
       confirm.checkpoint_prepared = core_.marks().last_durable >= sender->sent();
     if (!sender->trouble().empty()) confirm.trouble = sender->trouble();
-    if (sender->oldest_unsent_us() > 0) confirm.oldest_unconfirmed_us = sender->oldest_unsent_us();
+    const DuplicationFigures& figures = sender->figures();
+    if (figures.behind_since_us > 0) confirm.oldest_unconfirmed_us = figures.behind_since_us;
+    if (figures.bytes_behind >= 0) confirm.unconfirmed_bytes = figures.bytes_behind;
     confirms.push_back(std::move(confirm));
   }
   return confirms;
@@ -105,6 +112,17 @@ std::optional<Decree> PartitionDuplications::Confirmed() const {
     least = std::min(least.value_or(*sender->confirmed()), *sender->confirmed());
   }
   return least;
+}
+
+std::optional<Decree> PartitionDuplications::FirstLacking() const {
+  if (!core_.app().duplicating) return std::nullopt;
+  std::optional<Decree> least;
+  for (const auto& [id, sender] : senders_) {
+    const Decree place = sender->confirmed().value_or(sender->sent());
+    least = std::min(least.value_or(place), place);
+  }
+  if (!least) least = told_;
+  return least ? std::optional(*least + 1) : std::nullopt;
 }
 
 void PartitionDuplications::NoteTold(std::optional<int64_t> confirmed) {

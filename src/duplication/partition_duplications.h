@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "duplication/duplication_book.h"
 #include "duplication/duplication_sender.h"
 #include "duplication/remote_cluster.h"
 #include "messages/meta_messages.h"
@@ -45,12 +46,14 @@ class DuplicationTargets {
   // 0: this cluster is of no group, so nothing is sent.
   int8_t own_id() const { return own_id_; }
   std::shared_ptr<RemoteCluster> Of(const std::string& cluster);
+  const std::shared_ptr<DuplicationBook>& book() const { return book_; }
 
  private:
   Environment& environment_;
   Transport& transport_;
   const int8_t own_id_;
   const MetaServersOf meta_servers_of_;
+  const std::shared_ptr<DuplicationBook> book_ = std::make_shared<DuplicationBook>();
   Mutex mutex_;
   std::map<std::string, std::shared_ptr<RemoteCluster>> clusters_ ABSL_GUARDED_BY(mutex_);
 };
@@ -64,7 +67,8 @@ class PartitionDuplications {
     std::function<void(absl::Duration delay, absl::AnyInvocable<void()> task)> after;
     // Makes what is applied durable soon.
     std::function<void()> make_checkpoint;
-    std::function<Instant()> now;
+    std::function<int64_t()> wall_micros;
+    std::function<int64_t()> log_end;
     std::function<std::string()> tag;
   };
   PartitionDuplications(StrandPtr strand, PartitionId pid, const ReplicaCore& core,
@@ -86,6 +90,9 @@ class PartitionDuplications {
   // Up to which decree all of them are stored as sent, of a primary, or as its primary said;
   // nullopt: that is not known of each, or there is none.
   std::optional<Decree> Confirmed() const;
+  // The first decree that one of them may lack; nullopt: that is not known, or there is none. A new
+  // primary goes by what the former one said until it has heard of each.
+  std::optional<Decree> FirstLacking() const;
   // What the primary's group check said, -1: it does not know.
   void NoteTold(std::optional<int64_t> confirmed);
   void Close();

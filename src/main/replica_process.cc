@@ -23,6 +23,7 @@
 #include "config/name_book.h"
 #include "config/server_config.h"
 #include "engine/rocksdb_engine.h"
+#include "exposition/duplication_metrics.h"
 #include "exposition/index_metrics.h"
 #include "exposition/log_metrics.h"
 #include "exposition/perf_counters.h"
@@ -227,14 +228,16 @@ struct LoadMetrics {
         sampler(server.requests(), env.clock()),
         replicas(RegisterReplicas(registry, server, rows, env.clock())),
         engine_figures(RegisterEngines(registry, engines, sampler, rows, env.clock())),
-        indexes(RegisterIndexes(registry, server.indexes())) {}
+        indexes(RegisterIndexes(registry, server.indexes())),
+        duplications(RegisterDuplications(registry, server.duplications(), env.clock(),
+                                          config.replica.log_for_other_cluster.bytes_max)) {}
 
   const MetricRegistrations pools, recovery, shared_log;
   // One asking of the book serves all families of a reading.
   const std::shared_ptr<RecentRows> rows;
   const MetricRegistrations requests;
   const ReplicaSampler sampler;
-  const MetricRegistrations replicas, engine_figures, indexes;
+  const MetricRegistrations replicas, engine_figures, indexes, duplications;
 };
 
 int Serve(const ServerConfig& config, ReplicaServer& server, AsioTransport& transport,

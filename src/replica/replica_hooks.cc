@@ -179,7 +179,8 @@ PartitionDuplications::Hooks Replica::DuplicationHooks() {
           .after = [this](absl::Duration delay,
                           absl::AnyInvocable<void()> task) { work_.After(delay, std::move(task)); },
           .make_checkpoint = [this] { CheckpointNow(); },
-          .now = [this] { return host_->env.clock().Now(); },
+          .wall_micros = [this] { return AgreedWallMicros(host_->env.clock()); },
+          .log_end = [this] { return store_.log()->end_offset(); },
           .tag = [this] { return Tag(); }};
 }
 

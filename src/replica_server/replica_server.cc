@@ -136,6 +136,7 @@ class ReplicaServer::State : public std::enable_shared_from_this<ReplicaServer::
   const SharedLogStats& shared_log() const { return *host_->shared_log_stats; }
   const RequestBook& requests() const { return *host_->requests; }
   std::shared_ptr<const IndexBook> indexes() const { return host_->indexes; }
+  std::shared_ptr<const DuplicationBook> duplications() const { return host_->duplication->book(); }
   const SlowRequests& slow_requests() const { return *host_->slow_requests; }
   const ServerLease& lease() const { return *host_->lease; }
   const VerificationBook& verifications() const { return *host_->verifications; }
@@ -528,6 +529,9 @@ const SharedLogStats& ReplicaServer::shared_log() const { return state_->shared_
 const RequestBook& ReplicaServer::requests() const { return state_->requests(); }
 const SlowRequests& ReplicaServer::slow_requests() const { return state_->slow_requests(); }
 std::shared_ptr<const IndexBook> ReplicaServer::indexes() const { return state_->indexes(); }
+std::shared_ptr<const DuplicationBook> ReplicaServer::duplications() const {
+  return state_->duplications();
+}
 const ServerLease& ReplicaServer::lease() const { return state_->lease(); }
 const VerificationBook& ReplicaServer::verifications() const { return state_->verifications(); }
 const JoinNotes& ReplicaServer::join() const { return state_->join(); }

@@ -28,6 +28,7 @@
 namespace arion {
 
 struct DiskSnapshot;
+class DuplicationBook;
 class EngineFactory;
 class Environment;
 struct InboundRequest;
@@ -89,6 +90,7 @@ class ReplicaServer {
   const RequestBook& requests() const;
   const SlowRequests& slow_requests() const;
   std::shared_ptr<const IndexBook> indexes() const;
+  std::shared_ptr<const DuplicationBook> duplications() const;
   const ServerLease& lease() const;
   const VerificationBook& verifications() const;
   const JoinNotes& join() const;

@@ -42,7 +42,8 @@ class DuplicationSenderTest : public testing::Test {
                   delays_.push_back(delay);
                   tasks_.push_back(std::move(task));
                 },
-            .now = [] { return Instant(); },
+            .wall_micros = [this] { return wall_us_; },
+            .log_end = [this] { return committed_.value() * 1000 + 1000; },
             .tag = [] { return std::string("[2.1]"); }});
     sender_->SetActive(true);
   }
@@ -52,6 +53,7 @@ class DuplicationSenderTest : public testing::Test {
     m.ballot = Ballot(1);
     m.decree = Decree(decree);
     m.timestamp_us = decree;
+    m.log_offset = decree * 1000;
     m.updates = {
         {.code = WriteCode::kPut,
          .serialization = 1,
@@ -83,6 +85,7 @@ class DuplicationSenderTest : public testing::Test {
   Decree committed_;
   Decree dropped_through_;
   size_t piece_ = 1000;
+  int64_t wall_us_ = 50;
   int reads_ = 0;
   std::map<Decree, MutationPtr> log_;
   std::deque<std::pair<std::string, DuplicationSender::SentDone>> under_way_;
@@ -110,7 +113,7 @@ TEST_F(DuplicationSenderTest, ItBeginsBehindWhatIsCommittedAndSendsOneAfterTheOt
   EXPECT_EQ(UnderWay(), (Values{"4"}));
   Answer({});
   EXPECT_EQ(sender_->sent(), Decree(4));
-  EXPECT_EQ(sender_->updates_sent(), 3);
+  EXPECT_EQ(sender_->totals().updates, 3);
   EXPECT_EQ(reads_, 2);
 }
 
@@ -153,7 +156,7 @@ TEST_F(DuplicationSenderTest, ARefusalStopsItOrIsLeftOut) {
   RunTasks();
   EXPECT_EQ(UnderWay(), (Values{"1"})) << "perhaps it is taken now";
   Answer({SendOutcome::Kind::kRefused, "self-duplicating"});
-  EXPECT_EQ(sender_->left_out(), 1);
+  EXPECT_EQ(sender_->totals().left_out, 1);
   RunTasks();
   EXPECT_EQ(UnderWay(), (Values{"2"}));
   Answer({});
@@ -194,6 +197,40 @@ TEST_F(DuplicationSenderTest, APauseKeepsItsPlace) {
   Answer({});
   EXPECT_TRUE(under_way_.empty());
   EXPECT_EQ(sender_->sent(), Decree(2)) << "nobody asks any more";
+}
+
+TEST_F(DuplicationSenderTest, WhatTheOtherClusterLacksIsShown) {
+  Begin(Decree(0));
+  const DuplicationFigures& figures = sender_->figures();
+  EXPECT_EQ(figures.decrees_behind, 0);
+  EXPECT_EQ(figures.behind_since_us, 0);
+  Commit(1, "1");
+  EXPECT_EQ(figures.decrees_behind, 1);
+  EXPECT_EQ(figures.behind_since_us, 50) << "nothing says when it was ordered, before it is read";
+  EXPECT_EQ(figures.bytes_behind, -1);
+  Commit(2, "2");
+  wall_us_ = 70;
+  RunTasks();
+  EXPECT_EQ(figures.behind_since_us, 1) << "the first of them";
+  EXPECT_EQ(figures.bytes_behind, 2000);
+  Answer({SendOutcome::Kind::kAgain, "nobody answers"});
+  EXPECT_EQ(sender_->totals().retries, 1);
+  RunTasks();
+  Answer({});
+  EXPECT_EQ(figures.decrees_behind, 0);
+  EXPECT_EQ(figures.behind_since_us, 0);
+  EXPECT_EQ(figures.bytes_behind, 0);
+  Commit(3, "3");
+  Commit(4, "4");
+  RunTasks();
+  EXPECT_EQ(figures.decrees_behind, 2);
+  EXPECT_EQ(figures.bytes_behind,
+            5000 - 2000 - static_cast<int64_t>(EncodedSize(*log_[Decree(2)])));
+  Answer({SendOutcome::Kind::kRefused, "no"});
+  EXPECT_TRUE(figures.is_stopped);
+  EXPECT_EQ(figures.decrees_behind, 2);
+  sender_->SetFailMode(DuplicationFailMode::kSkip);
+  EXPECT_FALSE(figures.is_stopped);
 }
 
 }  // namespace

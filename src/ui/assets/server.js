@@ -122,7 +122,7 @@ export function draw(found, window, _, about) {
   return {
     health: [health(grade, wrong, doing)],
     first: [summary(window, about), ...(found.recovery.phase === 'done' ? [] : [recovery(found.recovery)])],
-    rest: [operations(window), stages(window), tables(window), indexes(window), disks(window), log(window), hotKeys(found.hot), slowRequests(found.slow), copies(window),
+    rest: [operations(window), stages(window), tables(window), indexes(window), duplications(window), disks(window), log(window), hotKeys(found.hot), slowRequests(found.slow), copies(window),
       ...(found.recovery.phase === 'done' ? [recovery(found.recovery)] : []), sharedLog(window)].filter(Boolean),
   };
 }
@@ -219,6 +219,29 @@ function indexes(window) {
   return section('indexes', 'Indexes', left > 0 ? `${bytes(left)} to read, ${byteRate(r.sum('index_build_bytes_per_second'))}` : null,
     table('Indexes of the copies here', [{title: 'Table', is: true}, {title: 'Index'}, {title: 'Built', n: true}, {title: 'State'}, {title: 'Entries', n: true},
       {title: 'Left out', n: true}, {title: 'Reading', n: true}, {title: 'Time left', n: true}], rows, ''));
+}
+
+function duplications(window) {
+  const r = window.newest;
+  const places = new Map();
+  for (const {labels, value} of r.samples('duplication_lag_seconds')) {
+    const place = {table: labels.table, cluster: labels.cluster};
+    const key = JSON.stringify(place);
+    const one = places.get(key) ?? {place, partitions: 0, lag: 0};
+    places.set(key, {...one, partitions: one.partitions + 1, lag: Math.max(one.lag, value)});
+  }
+  const rows = [...places.values()].map(({place, partitions, lag}) => {
+    const stopped = r.sum('duplication_stopped', place) ?? 0;
+    const behind = r.sum('duplication_lag_bytes', place);
+    return [place.table, place.cluster, count(partitions), figure(duration(lag), lag, 'arion_duplication_lag_seconds'),
+      count(r.sum('duplication_lag_decrees', place)), figure(bytes(behind), behind, 'arion_duplication_lag_bytes'),
+      rate(window.rate('duplication_sent_updates_total', place)), byteRate(window.rate('duplication_sent_bytes_total', place)),
+      stopped > 0 ? state('bad', `${plural(stopped, 'partition')} stopped`) : window.rate('duplication_retries_total', place) > 0 ? state('warn', 'tries again') : state('good', 'sends')];
+  });
+  if (rows.length === 0) return null;
+  return section('duplications', 'To other clusters', 'of the partitions that this server leads',
+    table('Duplications of tables to other clusters', [{title: 'Table', is: true}, {title: 'Cluster'}, {title: 'Partitions', n: true}, {title: 'Behind', n: true},
+      {title: 'Mutations', n: true}, {title: 'Of the log', n: true}, {title: 'Writes sent', n: true}, {title: 'Sending', n: true}, {title: 'State'}], rows, ''));
 }
 
 function hotKeys(hot) {
