@@ -182,12 +182,15 @@ struct LearnRequest {
   std::optional<HostPort> hp_learner;
   // Generation 26 only.
   std::optional<int32_t> checksum_type;
+  // Arion's, of a duplicated table: this session's log has what is kept for other clusters, up to
+  // here; 0: nothing of it.
+  std::optional<Decree> kept_through;
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.pid), v(2, s.learner), v(3, s.signature), v(4, s.last_committed_decree_in_app);
     v(5, s.last_committed_decree_in_prepare_list), v(6, s.app_specific_learn_request),
         v(7, s.max_gced_decree);
-    v(8, s.hp_learner), v(9, s.checksum_type);
+    v(8, s.hp_learner), v(9, s.checksum_type), v(1000, s.kept_through);
   }
   bool operator==(const LearnRequest&) const = default;
 };
@@ -248,12 +251,15 @@ struct LearnResponse {
   // Arion's, with kCache: all from prepare_start_decree on is prepared after this answer. An older
   // version's primary does so after the first answer of a session only.
   std::optional<bool> prepares_all_after;
+  // Arion's, with kLog and kCache: the mutations are to be logged from this decree on, also what the
+  // learner has applied: other clusters lack it, and are sent it out of logs.
+  std::optional<Decree> kept_from;
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.err), v(2, s.config), v(3, s.last_committed_decree), v(4, s.prepare_start_decree),
         v(5, s.type);
     v(6, s.state), v(7, s.learnee), v(8, s.base_local_dir), v(9, s.replica_disk_tag),
-        v(10, s.hp_learnee), v(1000, s.prepares_all_after);
+        v(10, s.hp_learnee), v(1000, s.prepares_all_after), v(1001, s.kept_from);
   }
   bool operator==(const LearnResponse&) const = default;
 };

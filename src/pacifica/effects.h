@@ -41,10 +41,13 @@ struct LogAppend {
 //      `applied`. Both are kept in every later rewrite (also in one for a ballot) until the
 //      engine's own durable decree has reached `applied`. The standing becomes kLearner in the same
 //      write.
-//   2. PrivateLog::StartAnew(applied).
+//   2. PrivateLog::StartAnew(behind).
 // Appends of earlier Effects come before both, those of this and of later Effects after both.
 struct RestartLog {
   Decree applied;
+  // The first appends follow this decree: `applied`, or less, where a part of the history is logged
+  // for other clusters only.
+  Decree behind;
 };
 
 // ---- messages; `to` is a server's endpoint, `timeout` counts from the sending ----

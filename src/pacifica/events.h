@@ -177,6 +177,9 @@ struct LearnReceived {
   // Whether the private log still holds every decree from ReplicaCore::LearnStart(request) on. The
   // driver asks the core for that decree and then the log.
   LogCoverage log_coverage = LogCoverage::kCovered;
+  // The first decree that other clusters lack, where the log holds it and all behind it; nullopt:
+  // it does not, or nobody lacks any.
+  std::optional<Decree> kept_from;
 };
 // The answer of a ShipState was sent: a checkpoint at decree `through`, or the log up to it,
 // inclusive.

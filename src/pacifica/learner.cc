@@ -131,6 +131,8 @@ void Learner::Proceed() {
       // The engine finishes what it was given: the round starts where it then stands.
       if (round_serial_ != 0 || s_.AppliesPending() || retry_at_ != Instant::InfiniteFuture())
         return;
+      // The log is no faster than its disk.
+      if (kept_through_ && !s_.appends.empty()) return;
       if (has_files_) {
         StartWork(LearnerWork::What::kReadLog, {});
       } else {
@@ -172,6 +174,7 @@ void Learner::SendRound() {
   request.signature = signature_;
   request.last_committed_decree_in_app = s_.last_applied;
   request.last_committed_decree_in_prepare_list = s_.list.last_committed();
+  if (s_.app.duplicating) request.kept_through = kept_through_.value_or(Decree(0));
   s_.effects.send.push_back(
       SendLearn{s_.primary, round_serial_, std::move(request), s_.options.rpc_timeout});
 }
@@ -218,6 +221,7 @@ void Learner::Abort() {
   lost_rounds_ = 0;
   vain_copies_ = 0;
   has_files_ = false;
+  kept_through_.reset();
   retry_at_ = Instant::InfiniteFuture();
 }
 
@@ -278,11 +282,17 @@ Learner::Verdict Learner::TakeCache(const LearnResponse& response) {
   if (last < s_.last_applied || last > response.last_committed_decree)
     return Refuse(absl::StrCat("it begins to prepare at ", response.prepare_start_decree.value(),
                                ", and has committed ", response.last_committed_decree.value()));
-  const std::vector<MutationPtr> mutations = NewestVersions(*carried, start, last);
-  const auto count = static_cast<int64_t>(mutations.size());
-  if (!IsHistory(mutations, s_.ballot) || count != last - s_.last_applied)
-    return Refuse(absl::StrCat("no history up to decree ", last.value(), ": ", count,
+  const Decree from = response.kept_from.value_or(start);
+  if (from > start || from < Decree(1))
+    return Refuse(absl::StrCat("what is to be kept begins at decree ", from.value()));
+  const std::vector<MutationPtr> mutations = NewestVersions(*carried, from, last);
+  if (!IsHistory(mutations, s_.ballot) ||
+      static_cast<int64_t>(mutations.size()) != last - (from - 1))
+    return Refuse(absl::StrCat("no history up to decree ", last.value(), ": ", mutations.size(),
                                " mutations, or ballots that fall"));
+  // Those that are applied here come first.
+  const auto first = mutations.begin() + (start - from);
+  const int64_t count = mutations.end() - first;
   // An older primary sends each prepare once a session. If this replica took some before it lost
   // its role, and forgot them, nobody would notice that they are missing.
   if (!response.prepares_all_after.value_or(false) &&
@@ -297,13 +307,18 @@ Learner::Verdict Learner::TakeCache(const LearnResponse& response) {
   // log.
   const int64_t room = s_.options.prepare_list_span_max - s_.options.mutations_in_flight_max;
   const auto rest = mutations.end() - std::min(count, room);
-  if (rest != mutations.begin()) s_.HandOver({mutations.begin(), rest});
+  if (rest != first) s_.HandOver({first, rest});
   prepare_start_ = response.prepare_start_decree;
   gap_end_ = s_.last_handed;
   s_.RestartList(gap_end_, Ballot(0));
   doubted_ = 0;
   secondary_.Restart(last);
-  s_.effects.restart_log = RestartLog{gap_end_};
+  if (response.kept_from) {
+    BeginKeeping(from, gap_end_);
+    Keep(absl::MakeConstSpan(mutations).first(static_cast<size_t>(rest - mutations.begin())));
+  } else {
+    s_.effects.restart_log = RestartLog{gap_end_, gap_end_};
+  }
   for (const MutationPtr& m : std::span(rest, mutations.end())) {
     const PrepareList::PutVerdict verdict = s_.Append(m);
     CHECK(verdict == PrepareList::PutVerdict::kStored) << "an empty list has room";
@@ -336,15 +351,44 @@ Learner::Verdict Learner::TakeLog(const LearnResponse& response) {
   if (!carried.ok()) return Refuse(absl::StrCat("mutations: ", carried.status().message()));
   const Decree through =
       std::min(response.state.to_decree_included, response.last_committed_decree);
-  const std::vector<MutationPtr> mutations = NewestVersions(*carried, s_.last_applied + 1, through);
+  const Decree start = s_.last_applied + 1;
+  const Decree from = response.kept_from.value_or(start);
+  if (from > start || from < Decree(1))
+    return Refuse(absl::StrCat("what is to be kept begins at decree ", from.value()));
+  const std::vector<MutationPtr> mutations = NewestVersions(*carried, from, through);
   if (mutations.empty()) {
     RetryLater();
     return Verdict::kFine;
   }
   if (!IsHistory(mutations, s_.ballot)) return Refuse("a piece of its log whose ballots fall");
-  s_.HandOver(mutations);
+  if (!response.kept_from) {
+    kept_through_.reset();
+  } else {
+    // Nothing of the former list is in the log any more.
+    if (BeginKeeping(from, s_.last_applied)) s_.RestartList(s_.last_handed, Ballot(0));
+    Keep(mutations);
+  }
+  const auto first = std::find_if(mutations.begin(), mutations.end(),
+                                  [&](const MutationPtr& m) { return m->decree >= start; });
+  if (first != mutations.end()) s_.HandOver({first, mutations.end()});
   secondary_.Restart(s_.last_handed);
   return Verdict::kFine;
+}
+
+bool Learner::BeginKeeping(Decree from, Decree applied) {
+  if (kept_through_ == from - 1) return false;
+  s_.MarkAsLearner();
+  s_.effects.restart_log = RestartLog{.applied = applied, .behind = from - 1};
+  kept_through_ = from - 1;
+  return true;
+}
+
+void Learner::Keep(absl::Span<const MutationPtr> mutations) {
+  for (const MutationPtr& m : mutations) {
+    CHECK_EQ(m->decree, *kept_through_ + 1) << "a hole in what other clusters lack";
+    s_.Log(m);
+    kept_through_ = m->decree;
+  }
 }
 
 Learner::Verdict Learner::TakeLogFiles(const LearnResponse& response) {
@@ -356,6 +400,7 @@ Learner::Verdict Learner::TakeLogFiles(const LearnResponse& response) {
     RetryLater();
     return Verdict::kFine;
   }
+  kept_through_.reset();
   StartWork(LearnerWork::What::kCopyLog, response);
   s_.effects.learner_work->log = terms;
   return Verdict::kFine;
@@ -393,7 +438,8 @@ Learner::Verdict Learner::OnWorkDone(const LearnerWorkDone& done) {
     s_.last_durable = std::max(s_.last_durable, std::min(done.durable, s_.last_applied));
     if (signature_ != 0 && s_.last_durable < gap_end_) RetryLater();
   } else {
-    // The engine's content was replaced, whether the session goes on or not.
+    // The engine's content was replaced, whether the session goes on or not; the log is void.
+    kept_through_.reset();
     vain_copies_ = 0;
     s_.JumpTo(done.applied);
     s_.last_durable = std::min(done.durable, done.applied);

@@ -13,6 +13,8 @@
 //           or one piece of work is under way. Log files are copied whole, then read piece by
 //           piece: the next piece when the engine has the one before. A copy that brings nothing is
 //           asked for anew within the session.
+//           Where the table is duplicated to other clusters the log begins further back, with what
+//           they lack (PROTOCOL.md 9.10): pieces of log, and LT_CACHE, are logged then.
 // Errors    A session that ends here says why in failure(): whom it asked for what, and what came
 //           of it. Answers that cannot be true are counted as odd and end the session.
 // Threads   Strand-bound, as all of the core. Work runs elsewhere and reports back as an event.
@@ -21,6 +23,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <absl/types/span.h>
+
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -104,6 +109,10 @@ class Learner {
   // Fails because of an answer that cannot be true.
   Verdict Refuse(std::string_view why);
   Verdict TakeCache(const LearnResponse& response);
+  // The log goes on with `from`, or begins anew with it, for other clusters' sake. `applied`: what
+  // the engine must hold by itself. True: anew.
+  bool BeginKeeping(Decree from, Decree applied);
+  void Keep(absl::Span<const MutationPtr> mutations);
   // Whether this replica may have acknowledged, in this session, a decree >= `from` that an older
   // version's primary will not send again.
   bool MayHaveTakenPrepares(Decree from) const;
@@ -132,6 +141,8 @@ class Learner {
   int vain_copies_ = 0;
   // Files of the primary's log are here, and not read to their end.
   bool has_files_ = false;
+  // The log was begun for what other clusters lack, and has all of it up to here.
+  std::optional<Decree> kept_through_;
   // WithPrepare: the engine must flush up to here, inclusive, because the log holds only what lies
   // behind.
   Decree gap_end_;

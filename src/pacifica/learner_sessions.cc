@@ -82,6 +82,14 @@ Decree LearnerSessions::StartOf(const LearnRequest& request) const {
   return applied + 1;
 }
 
+// Where a log that is kept for other clusters begins, or goes on.
+std::optional<Decree> LearnerSessions::KeptFrom(const LearnReceived& event, Decree start) {
+  const std::optional<Decree> kept_through = event.request.kept_through;
+  if (!event.kept_from || !kept_through) return std::nullopt;
+  const bool goes_on = *kept_through >= *event.kept_from;
+  return std::min(goes_on ? *kept_through + 1 : *event.kept_from, start);
+}
+
 bool LearnerSessions::CacheCovers(Decree start) const { return start >= s_.list.first_kept(); }
 
 Decree LearnerSessions::FirstLogDecreeNeeded() const {
@@ -115,16 +123,22 @@ bool LearnerSessions::IsIdle(const Session& session, const GroupCheckResponse& a
 
 // The learner asks from `start` on. If that is no further than before although it was given
 // something, the answer was in vain.
-void LearnerSessions::NoteRound(Decree start, Session& session) const {
+void LearnerSessions::NoteRound(Decree start, std::optional<Decree> kept_from,
+                                Session& session) const {
   CHECK_GE(start, Decree(1)) << "decrees begin at 1";
-  if (start > session.furthest) {
-    session.furthest = start;
+  const bool is_further = start > session.furthest;
+  // A checkpoint makes a log void that was begun for others.
+  if (is_further) session.furthest_kept = kInvalidDecree;
+  const bool is_kept_on = kept_from && *kept_from > session.furthest_kept;
+  if (is_kept_on) session.furthest_kept = *kept_from;
+  if (is_further || is_kept_on) {
+    session.furthest = std::max(session.furthest, start);
     session.vain_rounds = 0;
     session.moved_at = s_.now;
   } else if (session.was_given) {
     ++session.vain_rounds;
   }
-  session.asked = start;
+  session.asked = kept_from.value_or(start);
   session.log_first = kInvalidDecree;
   session.shipping.reset();
   session.was_given = session.is_at_copy = false;
@@ -217,29 +231,37 @@ LearnerSessions::Consequence LearnerSessions::Answer(const LearnReceived& event)
     s_.Reply(event.token, std::move(refusal));
     return Consequence::kNone;
   }
-  NoteRound(start, session);
+  const std::optional<Decree> kept_from = KeptFrom(event, start);
+  const Decree from = kept_from.value_or(start);
+  NoteRound(start, kept_from, session);
   if (session.vain_rounds > kVainRoundsMax) {
     refusal.err = ErrorCode::kObjectNotFound;
     refusal.config = s_.ConfigurationFor(PartitionStatus::kInactive, 0);
     s_.Reply(event.token, std::move(refusal));
     return Consequence::kEnd;
   }
-  if (CacheCovers(start)) {
+  if (CacheCovers(from)) {
     const Keeps keeps = IsOfAnOlderVersion(request) ? Keeps::kLargerBallots : Keeps::kNothing;
-    s_.Reply(event.token, GiveCache(start, keeps, session));
+    LearnResponse response = GiveCache(from, keeps, session);
+    response.kept_from = kept_from;
+    s_.Reply(event.token, std::move(response));
     return Consequence::kSendTail;
   }
-  LearnResponse response = AnswerTo(start);
+  LearnResponse response = AnswerTo(from);
   // It lacks more than memory holds: until it has caught up no prepare can be of use to it.
   const bool took_prepares = session.prepare_start != kInvalidDecree;
   session.prepare_start = kInvalidDecree;
-  const bool by_log = event.log_coverage == LogCoverage::kCovered;
-  if (by_log) session.log_first = start;
+  // What it has applied no checkpoint brings into its log.
+  const bool by_log = from < start || event.log_coverage == LogCoverage::kCovered;
+  if (by_log) {
+    session.log_first = from;
+    response.kept_from = kept_from;
+  }
   session.shipping = event.token;
   response.type = by_log ? LearnType::kLog : LearnType::kApp;
   s_.effects.ship.push_back({.token = event.token,
                              .what = by_log ? ShipState::What::kLog : ShipState::What::kCheckpoint,
-                             .first = start,
+                             .first = from,
                              .committed = s_.list.last_committed(),
                              .response = std::move(response)});
   return took_prepares ? Consequence::kStopPrepares : Consequence::kNone;

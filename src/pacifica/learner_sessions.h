@@ -45,6 +45,8 @@ class LearnerSessions {
     // The first decree that it lacked at its last round, and the largest it ever asked from.
     Decree asked = kInvalidDecree;
     Decree furthest = kInvalidDecree;
+    // The furthest that its log was begun from, or went on from, for other clusters' sake.
+    Decree furthest_kept = kInvalidDecree;
     // It may still ask the log for this decree and later ones. -1: it needs nothing of the log.
     Decree log_first = kInvalidDecree;
     // The request whose answer waits for the disk.
@@ -104,6 +106,7 @@ class LearnerSessions {
   // The first decree that the learner lacks. 1 if it has applied more than is prepared here: a
   // history that this group never committed counts for nothing.
   Decree StartOf(const LearnRequest& request) const;
+  static std::optional<Decree> KeptFrom(const LearnReceived& event, Decree start);
   // The smallest decree that a session may still ask the log for, or that this replica needs itself
   // after a crash: never above last_durable + 1. A learner at a copy needs what lies behind its
   // checkpoint.
@@ -117,7 +120,8 @@ class LearnerSessions {
   LearnResponse GiveCache(Decree start, Keeps keeps, Session& session) const;
   bool CacheCovers(Decree start) const;
   bool IsStuck(const Session& session) const;
-  void NoteRound(Decree start, Session& session) const;
+  // `kept_from`: also what is logged for other clusters gets on.
+  void NoteRound(Decree start, std::optional<Decree> kept_from, Session& session) const;
 
   ReplicaState& s_;
   std::map<Endpoint, Session> sessions_;

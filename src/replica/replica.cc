@@ -159,9 +159,11 @@ void Replica::Learn(LearnRequest request, Responder responder) {
                            EncodeWrapped(LearnResponse{.err = ErrorCode::kInvalidState}));
   // Asked before the step, which needs the answer and must not touch the log itself.
   const LogCoverage coverage = checkpoints_.CoverageFrom(core_->LearnStart(request));
+  std::optional<Decree> kept_from = duplications_.FirstLacking();
+  if (kept_from && !checkpoints_.CanReadFrom(*kept_from)) kept_from.reset();
   const ReplyToken token = Keep(std::move(responder));
   shipping_.NoteAsking(token, request.learner);
-  Step(LearnReceived{token, std::move(request), coverage});
+  Step(LearnReceived{token, std::move(request), coverage, kept_from});
 }
 
 void Replica::LearnCompletion(GroupCheckResponse report, Responder responder) {
@@ -286,7 +288,8 @@ bool Replica::CarryOutFirstSteps(Effects& effects) {
     return false;
   }
   if (effects.restart_log) {
-    store_.RestartLogAt(std::exchange(effects.restart_log, std::nullopt)->applied);
+    const RestartLog restart = *std::exchange(effects.restart_log, std::nullopt);
+    store_.RestartLogAt(restart.applied, restart.behind);
     return false;
   }
   return true;

@@ -139,8 +139,12 @@ void ReplicaCheckpoints::OnDurable(Decree decree) {
 
 // ---- the log ----
 
+bool ReplicaCheckpoints::CanReadFrom(Decree start) const {
+  return log_->Covers(start) && start > log_damaged_through_;
+}
+
 LogCoverage ReplicaCheckpoints::CoverageFrom(Decree start) const {
-  if (!log_->Covers(start) || start <= log_damaged_through_) return LogCoverage::kDropped;
+  if (!CanReadFrom(start)) return LogCoverage::kDropped;
   // A checkpoint that does not reach `start` can't replace the log.
   const bool has_checkpoint = engine_ != nullptr && start <= engine_->last_durable();
   return has_checkpoint &&

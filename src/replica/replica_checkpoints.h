@@ -74,6 +74,8 @@ class ReplicaCheckpoints {
   // To be called when something is appended: looks whether a replay would take too long.
   void WatchReplay();
 
+  // Whether the log reaches back to `start`, and can be read from there.
+  bool CanReadFrom(Decree start) const;
   // Whether the log reaches back to `start`, can be read from there, and is the shorter way.
   LogCoverage CoverageFrom(Decree start) const;
   // A part of the log can't be read: makes the log needless up to there.

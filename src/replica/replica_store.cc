@@ -88,10 +88,10 @@ void ReplicaStore::ForgetSharedLog() {
   StoreInfo(info, [] {});
 }
 
-void ReplicaStore::RestartLogAt(Decree applied) {
+void ReplicaStore::RestartLogAt(Decree applied, Decree behind) {
   hooks_.hold();
   // What is under way still belongs to the old content.
-  work_.WhenQuiet([this, applied] {  // what is under way still belongs to the old content
+  work_.WhenQuiet([this, applied, behind] {  // what is under way still belongs to the old content
     InitInfo info = info_;
     info.durable = std::max(info.durable, applied);
     // All that a shared log has of this replica is void with the own log.
@@ -105,9 +105,9 @@ void ReplicaStore::RestartLogAt(Decree applied) {
           RETURN_IF_ERROR(engine->Flush());
           return StoreInitInfo(files, directory, info);
         },
-        [this, info, applied] {
+        [this, info, behind] {
           info_ = info;
-          log_->StartAnew(applied);
+          log_->StartAnew(behind);
         });
     hooks_.release();
   });

@@ -72,7 +72,8 @@ class ReplicaStore {
   // Makes both durable before any later effect is carried out. Neither ballot falls.
   void StoreBallot(Ballot ballot, std::optional<Standing> standing);
   // Voids the log: what is at or below `applied` is in the engine, what is above it does not count.
-  void RestartLogAt(Decree applied);
+  // It begins anew behind `behind`.
+  void RestartLogAt(Decree applied, Decree behind);
   // Makes the table's description durable before any later effect is carried out.
   void StoreApp(const AppInfo& app);
   // No shared log is left that .init-info would have to name.

@@ -20,26 +20,28 @@ PARTITIONS = 4
 IDS = {"c1": 1, "c2": 2}
 
 
+def start_two(**settings):
+    """Two clusters that know each other, by name; `settings` are those of harness.Cluster."""
+    clusters = {name: harness.Cluster(**settings) for name in IDS}
+    for name, cluster in clusters.items():
+        for server in cluster.servers():
+            server.write_config()
+            with open(server.config) as file:
+                text = file.read().replace("cluster_name = test", f"cluster_name = {name}")
+            with open(server.config, "w") as file:
+                file.write(text + "[duplication-group]\n" + "".join(f"{n} = {i}\n" for n, i in IDS.items()) + "[pegasus.clusters]\n" +
+                           "".join(f"{n} = localhost:{c.meta.address.split(':')[1]}\n" for n, c in clusters.items()))
+        cluster.start()
+    for cluster in clusters.values():
+        harness.wait_for("all servers are known", lambda c=cluster: c.alive() == len(c.replicas))
+    return clusters
+
+
 class TwoClusters(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.clusters = {name: harness.Cluster(servers=2, replica_settings={"checkpoint_interval": "5s"}) for name in IDS}
-        for name, cluster in cls.clusters.items():
-            for server in cluster.servers():
-                cls.configure(name, server)
-            cluster.start()
-        for cluster in cls.clusters.values():
-            harness.wait_for("all servers are known", lambda c=cluster: c.alive() == 2)
+        cls.clusters = start_two(servers=2, replica_settings={"checkpoint_interval": "5s"})
         cls.source, cls.target = cls.clusters.values()
-
-    @classmethod
-    def configure(cls, name, server):
-        server.write_config()
-        with open(server.config) as file:
-            text = file.read().replace("cluster_name = test", f"cluster_name = {name}")
-        with open(server.config, "w") as file:
-            file.write(text + "[duplication-group]\n" + "".join(f"{n} = {i}\n" for n, i in IDS.items()) + "[pegasus.clusters]\n" +
-                       "".join(f"{n} = localhost:{c.meta.address.split(':')[1]}\n" for n, c in cls.clusters.items()))
 
     @classmethod
     def tearDownClass(cls):
@@ -141,6 +143,37 @@ class TwoClusters(unittest.TestCase):
         self.assertNotEqual(self.content(self.source, "whole"), self.content(self.target, "whole"))
         self.shell(f"start_dup whole {pause}")
         self.wait_equal("whole")
+
+    def lag(self, table):
+        """What the source's primaries have to send yet: mutations, and whether one has stopped."""
+        samples = [sample for server in self.source.replicas for sample in harness.metrics(server)]
+        return tuple(sum(value for known, has, value in samples if known == name and has.get("table") == table)
+                     for name in ("arion_duplication_lag_decrees", "arion_duplication_stopped"))
+
+    def test_who_learned_during_a_pause_sends_what_came_before(self):
+        for cluster in self.clusters.values():
+            cluster.create_table("gap", partitions=PARTITIONS, replicas=2)
+        self.shell("add_dup gap c2")
+        self.wait_begun("gap")
+        dupid = self.state_of("gap")["dup_id"]
+        self.shell(f"pause_dup gap {dupid}")
+        time.sleep(4)  # until its servers have heard of it
+        writer = self.writer("gap")
+        # By the end each member has learned what it has from one that had learned it.
+        for server in self.source.replicas + self.source.replicas[:1]:
+            before = len(writer.keys)
+            harness.wait_for("writes go on", lambda before=before: len(writer.keys) > before + 1000, 60)
+            server.kill()
+            server.start()
+            self.source.wait_listening(server)
+            self.source.wait_healthy("gap", replicas=2)
+        writer.stop()
+        # Of those who have come to lead, too.
+        harness.wait_for("what the other cluster lacks is shown", lambda: self.lag("gap")[0] >= len(writer.keys) // 2, 10)
+        self.assertEqual(self.lag("gap")[1], 0)
+        self.shell(f"start_dup gap {dupid}")
+        self.wait_equal("gap")
+        harness.wait_for("nothing is left to send", lambda: self.lag("gap") == (0, 0), 10)
 
 
 if __name__ == "__main__":

@@ -38,6 +38,25 @@ class LearnerSessionsTest : public testing::Test {
     return sessions_.Answer(event);
   }
 
+  // The answer to who has applied `applied`, of what other clusters lack from `kept_from` on.
+  LearnResponse Kept(int64_t applied, int64_t kept_from, std::optional<Decree> kept_through) {
+    LearnReceived event;
+    event.token = ++last_token_;
+    event.log_coverage = LogCoverage::kDropped;
+    event.kept_from = Decree(kept_from);
+    event.request.pid = kTestPid;
+    event.request.learner = kLearner;
+    event.request.signature = sessions_.Find(kLearner)->signature;
+    event.request.last_committed_decree_in_app = Decree(applied);
+    event.request.kept_through = kept_through;
+    s_.effects = {};
+    sessions_.Answer(event);
+    if (s_.effects.ship.empty()) return std::get<LearnResponse>(s_.effects.replies.back().body);
+    EXPECT_EQ(s_.effects.ship.back().first,
+              *s_.effects.ship.back().response.state.learn_start_decree);
+    sessions_.OnShipped({last_token_, s_.effects.ship.back().response.type, Decree(11)});
+    return s_.effects.ship.back().response;
+  }
   void GiveCheckpoint(int64_t decree) {
     sessions_.OnShipped({last_token_, LearnType::kApp, Decree(decree)});
   }
@@ -198,6 +217,47 @@ TEST_F(LearnerSessionsTest, ALearnerOfAnOlderVersionIsGivenEverythingUnderTheBal
   }
   // One of ours forgets what it held, and the ballot of what it holds then is compared.
   for (const MutationPtr& m : given(std::nullopt)) EXPECT_EQ(m->ballot, Ballot(7));
+}
+
+// Else nobody has what other clusters lack once each member has learned.
+TEST_F(LearnerSessionsTest, WhatOtherClustersLackIsGivenForTheLogAlsoWhereItIsApplied) {
+  const auto begin_anew = [this] {
+    sessions_.Erase(kLearner);
+    sessions_.Register(kLearner);
+  };
+  LearnResponse given = Kept(11, 9, Decree(0));
+  EXPECT_EQ(given.type, LearnType::kCache);
+  EXPECT_EQ(given.kept_from, Decree(9));
+  EXPECT_EQ(ParseMutations(kTestPid, given.state.meta.bytes)->size(), 3u);
+  begin_anew();
+  given = Kept(11, 14, Decree(0));
+  EXPECT_EQ(given.kept_from, Decree(12)) << "they have all that it has";
+  EXPECT_EQ(Kept(11, 9, std::nullopt).kept_from, std::nullopt) << "an older version's";
+  Forget();
+  begin_anew();
+  given = Kept(11, 3, Decree(0));
+  EXPECT_EQ(given.type, LearnType::kLog) << "no checkpoint brings it into its log";
+  EXPECT_EQ(given.kept_from, Decree(3));
+  // Each gets it further, though it has applied nothing since.
+  for (const int64_t through : {3, 4, 5, 6, 7}) {
+    given = Kept(11, 3, Decree(through));
+    EXPECT_EQ(given.type, LearnType::kLog);
+    EXPECT_EQ(given.kept_from, Decree(through + 1));
+    EXPECT_EQ(sessions_.Find(kLearner)->vain_rounds, 0);
+  }
+  Kept(11, 3, Decree(7));
+  EXPECT_EQ(sessions_.Find(kLearner)->vain_rounds, 1) << "it did not take what it was given";
+  EXPECT_EQ(Kept(11, 3, Decree(8)).type, LearnType::kCache) << "memory has the rest";
+  begin_anew();
+  EXPECT_EQ(Kept(11, 7, Decree(5)).kept_from, Decree(7)) << "what lies between has come";
+  EXPECT_EQ(Kept(5, 3, Decree(0)).kept_from, Decree(3));
+  begin_anew();
+  given = Kept(0, 3, Decree(0));
+  EXPECT_EQ(given.type, LearnType::kApp) << "it lacks what lies before, too";
+  EXPECT_EQ(given.kept_from, std::nullopt);
+  // What the log had is void with the checkpoint: to begin again is no step back.
+  Kept(9, 3, Decree(0));
+  EXPECT_EQ(sessions_.Find(kLearner)->vain_rounds, 0);
 }
 
 TEST_F(LearnerSessionsTest, AHistoryNobodyHereKnowsCountsForNothing) {

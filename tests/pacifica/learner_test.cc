@@ -194,6 +194,80 @@ TEST_F(LearnerCoreTest, WhatTheFirstPieceOfLogChangesIsMarkedBeforeItIsApplied) 
   EXPECT_EQ(Step(Tick{}).persist_standing, std::nullopt) << "once";
 }
 
+// Of a duplicated table: its log begins with what other clusters lack, so that it could send it.
+TEST_F(LearnerCoreTest, WhatOtherClustersLackIsLoggedAlsoWhereItIsApplied) {
+  const auto piece = [](int64_t first, int64_t last) {
+    LearnResponse response;
+    response.config = From(kA, 7, kPotentialSecondary);
+    response.last_committed_decree = Decree(20);
+    response.prepare_start_decree = kInvalidDecree;
+    response.type = LearnType::kLog;
+    response.kept_from = Decree(first);
+    response.state.to_decree_included = Decree(last);
+    for (int64_t d = first; d <= last; ++d)
+      AppendMutation(*MakeMutation(7, d, d - 1, "k"), -1, &response.state.meta.bytes);
+    return response;
+  };
+  const auto decrees = [](const auto& entries) {
+    std::vector<int64_t> all;
+    for (const auto& entry : entries) {
+      if constexpr (requires { entry.mutation; })
+        all.push_back(entry.mutation->decree.value());
+      else
+        all.push_back(entry->decree.value());
+    }
+    return all;
+  };
+  EXPECT_EQ(Sent<SendLearn>(Invite(41))->request.kept_through, std::nullopt);
+  options_.app.duplicating = true;
+  Open();
+  const Effects invited = Invite(42);
+  EXPECT_EQ(Sent<SendLearn>(invited)->request.kept_through, Decree(0));
+  const Effects first = AnswerRound(Sent<SendLearn>(invited)->serial, piece(5, 8));
+  EXPECT_EQ(first.restart_log->applied, Decree(11));
+  EXPECT_EQ(first.restart_log->behind, Decree(4));
+  EXPECT_EQ(first.persist_standing, Standing::kLearner);
+  EXPECT_EQ(decrees(first.append), (std::vector<int64_t>{5, 6, 7, 8}));
+  EXPECT_TRUE(first.apply.empty());
+  EXPECT_EQ(Sent<SendLearn>(first), nullptr) << "the log is no faster than its disk";
+  Effects asked;
+  for (const LogAppend& append : first.append) asked = Step(Logged{append.sequence});
+  ASSERT_NE(Sent<SendLearn>(asked), nullptr);
+  EXPECT_EQ(Sent<SendLearn>(asked)->request.kept_through, Decree(8));
+  const Effects second = AnswerRound(Sent<SendLearn>(asked)->serial, piece(9, 13));
+  EXPECT_FALSE(second.restart_log.has_value()) << "it goes on";
+  EXPECT_EQ(decrees(second.append), (std::vector<int64_t>{9, 10, 11, 12, 13}));
+  EXPECT_EQ(decrees(second.apply), (std::vector<int64_t>{12, 13}));
+  for (const LogAppend& append : second.append) asked = Step(Logged{append.sequence});
+  EXPECT_EQ(Sent<SendLearn>(asked), nullptr);
+  asked = Step(Applied{Decree(13)});
+  ASSERT_NE(Sent<SendLearn>(asked), nullptr);
+  LearnResponse rest = Cache(20);
+  rest.kept_from = Decree(14);
+  const Effects third = AnswerRound(Sent<SendLearn>(asked)->serial, rest);
+  EXPECT_FALSE(third.restart_log.has_value());
+  EXPECT_EQ(decrees(third.append), (std::vector<int64_t>{14, 15, 16, 17, 18, 19, 20}));
+  EXPECT_EQ(core_->learner_status(), LearnerStatus::kWithPrepare);
+}
+
+TEST_F(LearnerCoreTest, ACacheWithWhatOtherClustersLackBeginsTheLogWithIt) {
+  LearnResponse cache = Cache(13);
+  cache.state.meta.bytes.clear();
+  for (int64_t d = 9; d <= 13; ++d)
+    AppendMutation(*MakeMutation(7, d, d - 1, "k"), -1, &cache.state.meta.bytes);
+  cache.kept_from = Decree(9);
+  const Effects effects = AnswerRound(BecomeLearner(), cache);
+  EXPECT_EQ(effects.restart_log->behind, Decree(8));
+  EXPECT_EQ(effects.append.size(), 5u);
+  EXPECT_EQ(core_->learner_status(), LearnerStatus::kWithPrepare);
+  // What it lacks would begin behind that.
+  Open();
+  cache.kept_from = Decree(13);
+  AnswerRound(BecomeLearner(), cache);
+  EXPECT_EQ(core_->role(), kInactive);
+  EXPECT_EQ(core_->counters().odd_messages, 1);
+}
+
 TEST_F(LearnerCoreTest, WhoHoldsNothingIsALearnerFromTheStart) {
   recovered_.ballot = Ballot(0);
   recovered_.last_applied = recovered_.last_durable = Decree(0);
