@@ -56,6 +56,9 @@ struct PutOptions {
   std::optional<absl::Duration> timeout = {};
   // No value: as ClientOptions::write_retries.
   std::optional<WriteRetries> write_retries = {};
+  // Instead of `ttl`: when each record written expires, rounded up to a second. For copies of
+  // records that were read with their expiry times (Row::expires). InfiniteFuture: never.
+  std::optional<absl::Time> expires = {};
 };
 
 // Options of Incr. It has no `write_retries`: it is never sent again once it may have happened.
@@ -186,6 +189,13 @@ struct TableScanOptions {
   // partitions leave some parts empty.
   int32_t part = 0;
   int32_t parts = 1;
+  // Only what lies behind this key, in the order above. In each partition of the part.
+  std::optional<Key> after = {};
+  // kExact: `part` is the partition of that index of a table of `parts` partitions. Where there is
+  // none, or it is split while it is read, the scan ends in Aborted: who keeps a place in it has to
+  // keep one in both halves.
+  enum class Partitions { kAny, kExact };
+  Partitions partitions = Partitions::kAny;
 };
 
 // ---- indexes ----
@@ -324,6 +334,8 @@ struct CheckedSet {
   absl::Duration ttl = absl::InfiniteDuration();
   CheckedValue checked_value = CheckedValue::kOmit;
   std::optional<absl::Duration> timeout = {};
+  // As PutOptions::expires.
+  std::optional<absl::Time> expires = {};
 };
 
 // One change of CheckAndMutate. Make it with Put or Remove.

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "base/raw_key.h"
 #include "base/status.h"
 #include "client/batches.h"
 #include "client/client_core.h"
@@ -68,6 +69,12 @@ absl::StatusOr<absl::Duration> ReadTtl(const Body& body) {
   return seconds < 0 ? absl::InfiniteDuration() : absl::Seconds(seconds);
 }
 
+// The protocol knows times only; a TTL is counted from `now`, as this is.
+absl::Duration LifetimeOf(absl::Duration ttl, const std::optional<absl::Time>& expires,
+                          uint32_t now) {
+  return expires ? *expires - absl::FromUnixSeconds(kExpiryEpochUnixSeconds + now) : ttl;
+}
+
 // What a scan is to be, before it is begun on its core.
 struct ScanPlan {
   absl::StatusOr<GetScannerRequest> request;
@@ -87,8 +94,13 @@ ScanPlan PlanOf(std::string_view hash_key, const ScanOptions& options) {
   return {AskToScan(hash_key, options), {.timeout = options.timeout}, std::nullopt};
 }
 ScanPlan PlanOf(const TableScanOptions& options) {
-  return {
-      AskToScanTable(options), {.timeout = options.timeout}, ScanPart{options.part, options.parts}};
+  ScanPart part{.part = options.part,
+                .parts = options.parts,
+                .is_exact = options.partitions == TableScanOptions::Partitions::kExact};
+  absl::StatusOr<GetScannerRequest> request = AskToScanTable(options);
+  if (request.ok() && options.after)
+    part.after = JoinRawKey(options.after->hash_key, options.after->sort_key);
+  return {std::move(request), {.timeout = options.timeout}, std::move(part)};
 }
 
 template <class T>
@@ -179,8 +191,9 @@ void RoutedTable::Ask(absl::StatusOr<Question> question, const AskOptions& optio
 
 void RoutedTable::Put(std::string_view hash_key, std::string_view sort_key, std::string_view value,
                       const PutOptions& options, Callback<absl::Status> done) {
-  Ask(AskToPut(hash_key, sort_key, value, options.ttl, Now()), Asked(options), std::move(done),
-      PutAnswer);
+  const uint32_t now = Now();
+  Ask(AskToPut(hash_key, sort_key, value, LifetimeOf(options.ttl, options.expires, now), now),
+      Asked(options), std::move(done), PutAnswer);
 }
 
 void RoutedTable::Get(std::string_view hash_key, std::string_view sort_key,
@@ -200,8 +213,9 @@ void RoutedTable::Ttl(std::string_view hash_key, std::string_view sort_key,
 
 void RoutedTable::MultiPut(std::string_view hash_key, absl::Span<const SortKeyValue> values,
                            const PutOptions& options, Callback<absl::Status> done) {
-  Ask(AskToMultiPut(hash_key, values, options.ttl, Now()), Asked(options), std::move(done),
-      PutAnswer);
+  const uint32_t now = Now();
+  Ask(AskToMultiPut(hash_key, values, LifetimeOf(options.ttl, options.expires, now), now),
+      Asked(options), std::move(done), PutAnswer);
 }
 
 void RoutedTable::MultiGet(std::string_view hash_key, const MultiGetOptions& options,
@@ -242,7 +256,10 @@ void RoutedTable::Incr(std::string_view hash_key, std::string_view sort_key, int
 }
 
 void RoutedTable::CheckAndSet(const CheckedSet& set, Callback<absl::StatusOr<CheckOutcome>> done) {
-  Ask(AskToCheckAndSet(set, Now()), {.timeout = set.timeout}, std::move(done), ReadCheck);
+  const uint32_t now = Now();
+  CheckedSet lasting = set;
+  lasting.ttl = LifetimeOf(set.ttl, set.expires, now);
+  Ask(AskToCheckAndSet(lasting, now), {.timeout = set.timeout}, std::move(done), ReadCheck);
 }
 
 void RoutedTable::CheckAndMutate(const CheckedMutations& mutations,
@@ -291,7 +308,9 @@ void RoutedTable::BatchPut(absl::Span<const RowToPut> rows, const PutOptions& op
   std::vector<absl::Status> outcomes;
   std::vector<Question> writes;
   for (const RowToPut& row : rows) {
-    auto question = AskToPut(row.hash_key, row.sort_key, row.value, options.ttl, Now());
+    const uint32_t now = Now();
+    auto question = AskToPut(row.hash_key, row.sort_key, row.value,
+                             LifetimeOf(options.ttl, options.expires, now), now);
     outcomes.push_back(question.ok() ? CheckSize(*question) : question.status());
     if (outcomes.back().ok()) writes.push_back(*std::move(question));
   }

@@ -45,7 +45,7 @@ std::shared_ptr<TableScan> TableScan::OfTable(const std::shared_ptr<ClusterClien
   std::shared_ptr<TableScan> scan(
       new TableScan(client, std::move(table), std::move(request), std::move(options)));
   scan->is_of_table_ = true;
-  scan->part_ = part;
+  scan->part_ = std::move(part);
   scan->request_.stop_key = kBehindRawKeys;
   scan->request_.full_scan = true;
   // After an older version's split both halves hold all records.
@@ -87,6 +87,8 @@ void TableScan::Learn(Answered<std::vector<KeyValue>> done) {
                           self->DivideAgain(*shares);
                         else
                           self->Divide(*shares);
+                        if (!self->IsExact())
+                          return done(absl::AbortedError("the table has other partitions now"));
                         self->scan_id_ = kScanEnded;
                         self->Next(std::move(done));
                       });
@@ -95,7 +97,14 @@ void TableScan::Learn(Answered<std::vector<KeyValue>> done) {
 void TableScan::Divide(const std::vector<TableRouter::Share>& shares) {
   for (const TableRouter::Share share : shares)
     if (share.index % part_.parts == part_.part)
-      pieces_.push_back({share, std::string(kFirstRawKey, 2)});
+      pieces_.push_back(
+          {share, part_.after.value_or(std::string(kFirstRawKey, 2)), !part_.after.has_value()});
+}
+
+bool TableScan::IsExact() const {
+  return !part_.is_exact ||
+         (pieces_.size() == 1 &&
+          pieces_.front().share == TableRouter::Share{.index = part_.part, .count = part_.parts});
 }
 
 void TableScan::DivideAgain(const std::vector<TableRouter::Share>& shares) {

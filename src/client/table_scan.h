@@ -3,7 +3,8 @@
 // Shapes    A record comes at most once. Where a server forgot the scan (it moved, restarted,
 //           waited too long), or its partition was split, the scan goes on behind the last record.
 // Errors    As ClusterClient. Unavailable also: it was forgotten again and again (more than ten
-//           times without a record between). After an error it is not asked further.
+//           times without a record between). Aborted: ScanPart::is_exact. After an error it is not
+//           asked further.
 // Threads   As ClusterClient.
 // Lifetime  It does not hold the client. When the client is gone, calls are not answered.
 // SPDX-License-Identifier: Apache-2.0
@@ -14,6 +15,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +32,11 @@ using Answered = absl::AnyInvocable<void(absl::StatusOr<T>)>;
 struct ScanPart {
   int32_t part = 0;
   int32_t parts = 1;
+  // Of a raw key, behind which each partition's reading begins; nullopt: at its first.
+  std::optional<std::string> after;
+  // It is just the partition of that index where there are `parts` of them. Where it is none, or
+  // none any more, the scan ends in Aborted.
+  bool is_exact = false;
 };
 
 // Create, then either Next until it yields no records, or Count once. Partitions are read from the
@@ -65,6 +72,8 @@ class TableScan : public std::enable_shared_from_this<TableScan> {
   // that this scan knows.
   void Learn(Answered<std::vector<KeyValue>> done);
   void Divide(const std::vector<TableRouter::Share>& shares);
+  // What is to be read yet is just the one partition that is_exact asks for.
+  bool IsExact() const;
   // Those that make up the one under way go on where it was.
   void DivideAgain(const std::vector<TableRouter::Share>& shares);
   void Ask(Question question, Answered<std::vector<KeyValue>> done);

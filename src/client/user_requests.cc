@@ -254,6 +254,7 @@ absl::StatusOr<GetScannerRequest> AskToScanTable(const TableScanOptions& options
   if (options.part < 0 || options.part >= options.parts)
     return absl::InvalidArgumentError(
         absl::StrCat("part ", options.part, " of ", options.parts, "; 0 <= part < parts"));
+  if (options.after) RETURN_IF_ERROR(CheckHashKey(options.after->hash_key));
   GetScannerRequest request{.batch_size = options.batch_size,
                             .no_value = options.values == Values::kOmit};
   request.hash_key_filter_type = static_cast<int32_t>(options.hash_key_filter.match);

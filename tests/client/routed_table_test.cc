@@ -35,6 +35,48 @@ TEST_F(RoutedTableTest, RequestsGoToTheHashKeysPartition) {
   EXPECT_EQ(asked_[1].pid, (PartitionId{2, 2}));
 }
 
+TEST_F(RoutedTableTest, ATimeOfExpiryIsSentAsItIs) {
+  const absl::Time at = absl::FromUnixSeconds(kExpiryEpochUnixSeconds) + absl::Hours(300'000);
+  const int32_t seconds = 300'000 * 3600;
+  for (const auto& [expires, sent] : {std::pair(at, seconds),
+                                      {at + absl::Milliseconds(1), seconds + 1},
+                                      {absl::InfiniteFuture(), 0}}) {
+    asked_.clear();
+    answers_ = {Ok(UpdateResponse{}), Ok(UpdateResponse{}), Ok(CheckResponse{}),
+                Ok(UpdateResponse{})};
+    const PutOptions options{.ttl = absl::Hours(1), .expires = expires};
+    const auto put = [](auto done) {
+      return [done = std::move(done)](absl::Status status) mutable { done(status.ok()); };
+    };
+    EXPECT_TRUE(*Outcome<bool>(
+        [&](auto done) { table_->Put("h1", "s", "v", options, put(std::move(done))); }));
+    EXPECT_TRUE(*Outcome<bool>([&](auto done) {
+      table_->MultiPut("h1", {{"s", "v"}}, options, put(std::move(done)));
+    }));
+    EXPECT_TRUE(Outcome<CheckOutcome>([&](auto done) {
+                  table_->CheckAndSet({.hash_key = "h1", .expires = expires}, std::move(done));
+                })->is_passed);
+    EXPECT_TRUE(Outcome<std::vector<absl::Status>>([&](auto done) {
+                  table_->BatchPut({{"h1", "s", "v"}}, options, std::move(done));
+                })
+                    ->front()
+                    .ok());
+    EXPECT_EQ(DecodeWrapped<UpdateRequest>(asked_[0].body)->expire_ts_seconds, sent);
+    EXPECT_EQ(DecodeWrapped<MultiPutRequest>(asked_[1].body)->expire_ts_seconds, sent);
+    EXPECT_EQ(DecodeWrapped<CheckAndSetRequest>(asked_[2].body)->set_expire_ts_seconds, sent);
+    EXPECT_EQ(DecodeWrapped<UpdateRequest>(asked_[3].body)->expire_ts_seconds, sent);
+  }
+  asked_.clear();
+  const auto gone = Outcome<bool>([&](auto done) {
+    table_->Put("h1", "s", "v", {.expires = absl::FromUnixSeconds(kExpiryEpochUnixSeconds)},
+                [done = std::move(done)](absl::Status status) mutable {
+                  done(absl::IsInvalidArgument(status));
+                });
+  });
+  EXPECT_TRUE(*gone);
+  EXPECT_TRUE(asked_.empty());
+}
+
 TEST_F(RoutedTableTest, WhatIsDecidedThereIsSentAgainOnlyAfterARefusal) {
   answers_.push_back(RpcResult{.error = ErrorCode::kInvalidState});
   answers_.push_back(Ok(IncrResponse{.new_value = 1}));

@@ -151,6 +151,58 @@ TEST_F(SplitScanTest, WhatIsLeftWhenATableIsSplitIsReadFromBothHalves) {
             std::string(2, '\0'));
 }
 
+TEST_F(SplitScanTest, BehindAKeyItBeginsThere) {
+  answers_.push_back(Ok(Rows({6}, 8)));
+  answers_.push_back(Ok(Rows({2}, 8)));
+  count_ = made_ = 8;
+  // A part of two partitions: in both.
+  const auto scan =
+      TableScan::OfTable(client_, "temp", {}, {}, {.part = 2, .parts = 4, .after = KeyOf(2, 8)});
+  EXPECT_EQ(Drain(*scan), "6|2|");
+  for (const OutboundRequest& request : asked_) {
+    const auto begin = DecodeWrapped<GetScannerRequest>(request.body);
+    EXPECT_EQ(begin->start_key.bytes, KeyOf(2, 8));
+    EXPECT_FALSE(begin->start_inclusive);
+  }
+}
+
+TEST_F(SplitScanTest, OfAnExactPartitionAnotherOnesSplitChangesNothing) {
+  answers_.push_back(Ok(Rows({2}, 4, 5)));
+  answers_.push_back(Ok(ScanResponse{.error = 1}));
+  answers_.push_back(Ok(Rows({2}, 4)));
+  const auto scan =
+      TableScan::OfTable(client_, "temp", {}, {}, {.part = 2, .parts = 4, .is_exact = true});
+  EXPECT_EQ(Drain(*scan), "2|2|");
+}
+
+TEST_F(SplitScanTest, AnExactPartitionThatIsSplitEndsTheScan) {
+  answers_.push_back(Ok(Rows({2}, 8, 5)));
+  answers_.push_back(Ok(ScanResponse{.error = 1}));
+  Split();
+  const auto scan =
+      TableScan::OfTable(client_, "temp", {}, {}, {.part = 2, .parts = 4, .is_exact = true});
+  EXPECT_TRUE(Drain(*scan).starts_with("2|ABORTED")) << "a key is a place in both halves";
+  EXPECT_EQ(asked_.size(), 3);
+}
+
+TEST_F(SplitScanTest, AnExactPartitionThatIsNotThereIsRefused) {
+  for (const auto& [part, parts] : {std::pair(1, 2), {5, 8}, {1, 8}}) {
+    const auto scan = TableScan::OfTable(client_, "temp", {}, {},
+                                         {.part = part, .parts = parts, .is_exact = true});
+    EXPECT_TRUE(Drain(*scan).starts_with("ABORTED")) << part << " of " << parts;
+  }
+  EXPECT_TRUE(asked_.empty());
+}
+
+TEST_F(SplitScanTest, AnExactPartitionMayStillAnswerForItsOtherHalf) {
+  count_ = 8;
+  made_ = 7;
+  answers_.push_back(Ok(Rows({3, 7}, 8)));
+  const auto scan =
+      TableScan::OfTable(client_, "temp", {}, {}, {.part = 3, .parts = 4, .is_exact = true});
+  EXPECT_EQ(Drain(*scan), "37|");
+}
+
 TEST_F(SplitScanTest, ACountOverASplitCountsBothHalves) {
   answers_.push_back(Ok(ScanResponse{.kv_count = 3}));
   Split();
