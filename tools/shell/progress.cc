@@ -51,8 +51,11 @@ Progress::~Progress() {
 }
 
 void Progress::Show(int64_t done) {
+  ShowText(ProgressText(done, all_, what_, absl::Now() - begun_));
+}
+
+void Progress::ShowText(const std::string& text) {
   const absl::Time now = absl::Now();
-  const std::string text = ProgressText(done, all_, what_, now - begun_);
   if (isatty(STDERR_FILENO) != 0) {
     fprintf(stderr, "\r%s\x1b[K", text.c_str());
     has_line_ = true;

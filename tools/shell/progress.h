@@ -48,6 +48,8 @@ class Progress {
 
   // `done` of them are done. Writes at once on a terminal, else at most every five seconds.
   void Show(int64_t done);
+  // The same, for what a number does not tell.
+  void ShowText(const std::string& text);
   // Whether Ctrl-C came: stop waiting, and leave what was begun to the servers.
   bool IsDetached() const { return Interrupts::IsInterrupted(); }
 
