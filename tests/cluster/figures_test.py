@@ -17,6 +17,7 @@ EXPECTED = {
     "connections": {*(f"{who}get_{count}_{what}" for who in ("", "bare_") for count in (50, 1000, 5000) for what in ("per_s", "cpu_us")),
                     "get_5000_over_best", "bare_get_5000_over_best", "get_5000_over_best_of_bare", "active_p99_ratio", "idle_bytes",
                     *(f"loops_over_threads_{size}_{clients}" for size in (1000, 32000) for clients in (100, 200, 1000))},
+    "copies": {"scan_per_s", "puts_per_s", "copy_per_s", "copy_of_slower_side", "grouped_of_slower_side"},
     "cost": {"get_by_records", "get_by_partitions", "put_by_records", "put_by_partitions", "engine_get_by_records"},
     "indexes": {"build_speedup", "one_walk_speedup", "speedup_on_24_cores", "put_with_1", "put_with_4", "engine_put_with_1",
                 "engine_put_with_4", "update_p99_ratio", "read_p99_ratio", "first_write_ratio"},
