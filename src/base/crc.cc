@@ -143,4 +143,16 @@ uint64_t PartitionHash(std::string_view raw_key) {
   return Crc64(raw_key.substr(2, hash_key_size));
 }
 
+uint64_t MixedHash(uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+uint64_t RecordHash(std::string_view raw_key, std::string_view value, uint32_t expire_ts) {
+  // 2^32 added: an expiry of 0 must not mix to 0.
+  return MixedHash(MixedHash(Crc64(raw_key)) ^ MixedHash(Crc64(value) + value.size()) ^
+                   MixedHash(uint64_t{expire_ts} + (uint64_t{1} << 32)));
+}
+
 }  // namespace arion

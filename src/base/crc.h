@@ -25,4 +25,11 @@ inline uint64_t PartitionHash(std::string_view hash_key, std::string_view sort_k
   return Crc64(hash_key.empty() ? sort_key : hash_key);
 }
 
+// A change of one bit changes half of the result's (splitmix64's finalizer).
+uint64_t MixedHash(uint64_t x);
+// Of a record as users see it. Such hashes add up (modulo 2^64) to the sum of a set of records, in
+// any order: sums of plain checksums would hide errors that cancel each other. Servers and tools of
+// different versions compare sums (rpc/PROTOCOL.md 6.5): it never changes.
+uint64_t RecordHash(std::string_view raw_key, std::string_view value, uint32_t expire_ts);
+
 }  // namespace arion

@@ -13,23 +13,8 @@
 namespace arion {
 namespace {
 
-// A change of one bit changes half of the result's (splitmix64's finalizer).
-// A sum of plain checksums could hide errors that cancel each other; mixed ones do that only by
-// chance.
-uint64_t Mixed(uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
-
 // By the key alone, so that each member cuts its ranges at the same keys.
-uint64_t KeyHash(std::string_view key) { return Mixed(Crc64(key)); }
-
-uint64_t RecordHash(uint64_t key_hash, std::string_view value, uint32_t expire_ts) {
-  // 2^32 added: an expiry of 0 must not mix to 0.
-  return Mixed(key_hash ^ Mixed(Crc64(value) + value.size()) ^
-               Mixed(uint64_t{expire_ts} + (uint64_t{1} << 32)));
-}
+uint64_t KeyHash(std::string_view key) { return MixedHash(Crc64(key)); }
 
 }  // namespace
 
@@ -61,7 +46,7 @@ void ContentChecksum::Add(const RecordIterator& record) {
     ranges_.push_back({.first = std::string(key)});
     if (ranges_.size() > kRangesMax) JoinRanges();
   }
-  const uint64_t hash = RecordHash(key_hash, record.value(), record.expire_ts());
+  const uint64_t hash = RecordHash(key, record.value(), record.expire_ts());
   ++records_;
   sum_ += hash;
   ++ranges_.back().records;

@@ -82,5 +82,14 @@ TEST(PartitionHash, TakesKeysThatAreShorterThanTheySay) {
   EXPECT_NO_FATAL_FAILURE(PartitionHash("\0\x9z"sv));
 }
 
+// Servers and tools of different versions compare sums of these.
+TEST(RecordHashes, NeverChange) {
+  const std::string_view key("\0\1hs", 4);
+  EXPECT_EQ(RecordHash(key, "value", 0), 0x131acbc7a4d78c55u);
+  EXPECT_EQ(RecordHash(key, "value", 100), 0x2d77eb0dfa2ea925u);
+  EXPECT_NE(RecordHash(key, "", 0), RecordHash(key, std::string_view("\0", 1), 0));
+  EXPECT_NE(RecordHash("", "a", 0), RecordHash("a", "", 0));
+}
+
 }  // namespace
 }  // namespace arion
