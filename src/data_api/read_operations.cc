@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/crc.h"
 #include "base/error_code.h"
 #include "base/raw_key.h"
 #include "base/status.h"
@@ -291,6 +292,7 @@ ScanCursor::ScanCursor(std::shared_ptr<const EngineView> view, const GetScannerR
       with_value_(!request.no_value),
       with_expiry_(request.return_expire_ts.value_or(false)),
       only_count_(request.only_return_count.value_or(false)),
+      only_sum_(request.only_return_sum.value_or(false)),
       hash_filter_(std::move(hash_filter)),
       sort_filter_(std::move(sort_filter)),
       owned_(std::move(owned)) {
@@ -334,12 +336,20 @@ absl::StatusOr<ScanResponse> ScanCursor::NextBatch(const ReadTerms& terms, int64
   // Each batch walks anew on the same view: an iterator would pin more than the view does.
   if (!ended_) walk = view_->Walk(range_, Direction::kForward);
   int32_t count = 0;
-  Budget budget(terms, Limit(batch_size_, terms.limits.scan_records), terms.limits.scan_records,
-                terms.limits.answer_bytes);
+  uint64_t sum = 0;
+  const int64_t records_max = only_sum_ ? terms.limits.count_records : terms.limits.scan_records;
+  Budget budget(terms, Limit(batch_size_, records_max), records_max, terms.limits.answer_bytes);
   for (; walk != nullptr && walk->Valid() && !budget.IsSpent(); walk->Next()) {
     budget.Examined();
     if (IsLeftOut(*walk, terms, [&] { return Passes(walk->key()); })) continue;
     ++count;
+    if (only_sum_) {
+      sum += RecordHash(walk->key(), with_value_ ? walk->value() : std::string_view(),
+                        with_expiry_ ? walk->expire_ts() : 0);
+      // What is read counts here, as what is returned does elsewhere.
+      budget.Returned(walk->key().size() + walk->value().size());
+      continue;
+    }
     if (only_count_) {
       // Counts against the batch's size all the same.
       budget.Returned(0);
@@ -351,14 +361,16 @@ absl::StatusOr<ScanResponse> ScanCursor::NextBatch(const ReadTerms& terms, int64
     budget.Returned(walk->key().size() + value.size());
   }
   last_answer_bytes_ = rows->bytes();
-  if (only_count_) response.kv_count = count;
+  if (only_count_ || only_sum_) response.kv_count = count;
+  if (only_sum_) response.sum = static_cast<int64_t>(sum);
   if (walk != nullptr) {
     RETURN_IF_ERROR(walk->status());
     ended_ = !walk->Valid();
     // Records that this batch examined and left out are not examined again.
     if (!ended_) range_.first = walk->key();
   }
-  response.context_id = ended() ? kScanEnded : next_id;
+  if (only_sum_ && !ended_) response.next_key = Blob(range_.first);
+  response.context_id = ended_ || only_sum_ ? kScanEnded : next_id;
   return response;
 }
 

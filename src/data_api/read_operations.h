@@ -40,7 +40,7 @@ class EncodedRows;
 struct ReadLimits {
   // Records that MultiGet examines in a turn: returned, expired or filtered out.
   int64_t multi_get_records = 3000;
-  // The same, of one turn of CountSortKeys.
+  // The same, of one turn of CountSortKeys, and of a scan that only returns a sum.
   int64_t count_records = 10'000;
   // The same, of one batch of a scan.
   int64_t scan_records = 1000;
@@ -118,7 +118,8 @@ class ScanCursor {
   // Whether all that the scan is about are records of one hash key, which is another partition's.
   bool IsElsewhere() const;
   // The next batch; its records are added to `rows`, in the order of raw keys. Its context_id is
-  // `next_id`, or kScanEnded when nothing is left. A batch may be empty before the end.
+  // `next_id`, or kScanEnded when nothing is left, or only its sum was asked for. A batch may be
+  // empty before the end.
   absl::StatusOr<ScanResponse> NextBatch(const ReadTerms& terms, int64_t next_id,
                                          EncodedRows* rows);
   // Of the last batch.
@@ -140,6 +141,7 @@ class ScanCursor {
   const bool with_value_;
   const bool with_expiry_;
   const bool only_count_;
+  const bool only_sum_;
   const KeyFilter hash_filter_;
   const KeyFilter sort_filter_;
   // Null: not checked.

@@ -407,13 +407,17 @@ struct GetScannerRequest {
   std::optional<bool> full_scan;
   // Records are counted and not returned.
   std::optional<bool> only_return_count;
+  // Arion's: only the number and the sum of the first batch's records are returned (RecordHash in
+  // base/crc.h; values and expiries count where they would be returned), and the scan is not kept:
+  // whoever asks goes on at next_key by a new one.
+  std::optional<bool> only_return_sum;
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.start_key), v(2, s.stop_key), v(3, s.start_inclusive), v(4, s.stop_inclusive);
     v(5, s.batch_size), v(6, s.no_value), v(7, s.hash_key_filter_type);
     v(8, s.hash_key_filter_pattern), v(9, s.sort_key_filter_type), v(10, s.sort_key_filter_pattern);
     v(11, s.validate_partition_hash), v(12, s.return_expire_ts), v(13, s.full_scan);
-    v(14, s.only_return_count);
+    v(14, s.only_return_count), v(1000, s.only_return_sum);
   }
   bool operator==(const GetScannerRequest&) const = default;
 };
@@ -437,12 +441,16 @@ struct ScanResponse {
   int32_t app_id = 0;
   int32_t partition_index = 0;
   std::string server;
-  // With only_return_count: how many records there were, instead of `kvs`.
+  // With only_return_count and only_return_sum: how many records there were, instead of `kvs`.
   std::optional<int32_t> kv_count;
+  // Arion's, with only_return_sum; absent: a server that does not know it, which sent `kvs`.
+  std::optional<int64_t> sum;
+  // The first raw key that was not looked at; absent: the range ends before it.
+  std::optional<Blob> next_key;
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.error), v(2, s.kvs), v(3, s.context_id), v(4, s.app_id), v(5, s.partition_index);
-    v(6, s.server), v(7, s.kv_count);
+    v(6, s.server), v(7, s.kv_count), v(1000, s.sum), v(1001, s.next_key);
   }
   bool operator==(const ScanResponse&) const = default;
 };

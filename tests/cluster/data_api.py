@@ -39,7 +39,7 @@ STRUCTS = {name: [field.split() for field in fields.split(", ")] for name, field
     "get_scanner": "1 start_key blob, 2 stop_key blob, 3 start_inclusive bool, 4 stop_inclusive bool, 5 batch_size i32, "
                    "6 no_value bool, 7 hash_key_filter_type i32, 8 hash_key_filter_pattern blob, "
                    "9 sort_key_filter_type i32, 10 sort_key_filter_pattern blob, 11 validate_partition_hash bool, "
-                   "12 return_expire_ts bool, 13 full_scan bool, 14 only_return_count bool",
+                   "12 return_expire_ts bool, 13 full_scan bool, 14 only_return_count bool, 1000 only_return_sum bool",
     "scan": "1 context_id i64",
     "update_response": "1 error i32, 2 app_id i32, 3 partition_index i32, 4 decree i64, 5 server string",
     "read_response": "1 error i32, 2 value blob, 3 app_id i32, 4 partition_index i32, 6 server string",
@@ -52,7 +52,7 @@ STRUCTS = {name: [field.split() for field in fields.split(", ")] for name, field
     "check_response": "1 error i32, 2 check_value_returned bool, 3 check_value_exist bool, 4 check_value blob, "
                       "5 app_id i32, 6 partition_index i32, 7 decree i64, 8 server string",
     "scan_response": "1 error i32, 2 kvs list<key_value>, 3 context_id i64, 4 app_id i32, 5 partition_index i32, "
-                     "6 server string, 7 kv_count i32",
+                     "6 server string, 7 kv_count i32, 1000 sum i64, 1001 next_key blob",
 }.items()}
 
 # request: (type of its argument, type of its answer)

@@ -750,6 +750,25 @@ def _(t, h):
     same("kv_count" in t.get_scanner(**hash_scan(h)), False)
 
 
+@case("GET_SCANNER", "only sums: of parts they add up, and no scan is kept")
+def _(t, h):
+    t.fill(h, *[b"%d" % i for i in range(10)])
+    whole = t.get_scanner(**hash_scan(h, only_return_sum=True))
+    same([whole["kvs"], whole["context_id"], whole["kv_count"], "next_key" in whole], [[], -1, 10, False])
+    counts, total, scan = [], 0, hash_scan(h, only_return_sum=True, batch_size=4)
+    while True:
+        answer = t.get_scanner(**scan)
+        same([answer["kvs"], answer["context_id"]], [[], -1])
+        counts.append(answer["kv_count"])
+        total += answer["sum"]
+        if "next_key" not in answer:
+            break
+        scan["start_key"] = answer["next_key"]
+    same(counts, [4, 4, 2])
+    same((total - whole["sum"]) % 2**64, 0)
+    same("sum" in t.get_scanner(**hash_scan(h)), False)
+
+
 @case("GET_SCANNER", "validating the partition's hash is without effect by default")
 def _(t, h):
     t.fill(h, b"a")

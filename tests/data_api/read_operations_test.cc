@@ -654,6 +654,56 @@ TEST_P(ReadOperationsTest, OnlyCountsAndOnlyKeys) {
   EXPECT_EQ(batch.kvs[0].value.bytes, "");
 }
 
+// Batch by batch, each by a scan of its own: the keys at which they begin, and how many there are.
+TEST_P(ReadOperationsTest, OnlySumsOfBatches) {
+  Put("h", "a", "v1", kNow + 5);
+  Put("h", "b", "v2");
+  Put("h", "c", "gone", kNow - 1);
+  Put("h", "d", "v4");
+  const auto sum_of = [&](auto change) {
+    const auto cursor = Cursor(FullScan([&](auto& r) {
+      r.only_return_sum = true, r.return_expire_ts = true;
+      change(r);
+    }));
+    return *WholeBatch(*cursor, Terms(), 10);
+  };
+  const auto hash = [](const char* sort_key, const char* value, uint32_t expires) {
+    return RecordHash(JoinRawKey("h", sort_key), value, expires);
+  };
+  ScanResponse all = sum_of([](auto&) {});
+  EXPECT_TRUE(all.kvs.empty());
+  EXPECT_EQ(all.context_id, kScanEnded);
+  EXPECT_EQ(all.kv_count, 3);
+  EXPECT_EQ(static_cast<uint64_t>(*all.sum),
+            hash("a", "v1", kNow + 5) + hash("b", "v2", 0) + hash("d", "v4", 0));
+  EXPECT_FALSE(all.next_key);
+  // It is no scan that is kept, and says where the next one begins.
+  ScanResponse first = sum_of([](auto& r) { r.batch_size = 1; });
+  EXPECT_EQ(first.context_id, kScanEnded);
+  EXPECT_EQ(first.kv_count, 1);
+  EXPECT_EQ(first.next_key->bytes, JoinRawKey("h", "b"));
+  ScanResponse rest = sum_of([&](auto& r) { r.start_key = *first.next_key; });
+  EXPECT_EQ(*first.sum + *rest.sum, *all.sum);
+  // A batch without a live record says so, and goes on.
+  ScanResponse dead = sum_of(
+      [&](auto& r) { r.start_key = JoinRawKey("h", "c"), r.stop_key = JoinRawKey("h", "d"); });
+  EXPECT_EQ(dead.kv_count, 0);
+  EXPECT_EQ(dead.sum, 0);
+  EXPECT_FALSE(dead.next_key);
+  // What is not returned does not count.
+  EXPECT_EQ(static_cast<uint64_t>(
+                *sum_of([](auto& r) { r.return_expire_ts = false, r.batch_size = 1; }).sum),
+            hash("a", "v1", 0));
+  EXPECT_EQ(
+      static_cast<uint64_t>(*sum_of([](auto& r) { r.no_value = true, r.batch_size = 1; }).sum),
+      hash("a", "", kNow + 5));
+  limits_.answer_bytes = 1;
+  EXPECT_EQ(sum_of([](auto&) {}).kv_count, 1);
+  limits_.count_records = 2;
+  limits_.answer_bytes = 1 << 20;
+  EXPECT_EQ(sum_of([](auto&) {}).next_key->bytes, JoinRawKey("h", "c"));
+}
+
 TEST_P(ReadOperationsTest, ExpiriesAreToldOnRequest) {
   Put("h", "a", "v", kNow + 5);
   Put("h", "b", "v");

@@ -531,6 +531,14 @@ const std::vector<World::Kind>& World::Kinds() {
        [](World& w, PartitionId) {
          return w.Body(GetScannerRequest{.start_key = std::string(2, '\0'), .batch_size = 1});
        }},
+      {kRpcGetScanner,
+       [](World& w, PartitionId) {
+         return w.Body(GetScannerRequest{.start_key = std::string(2, '\0'),
+                                         .stop_key = "\xff\xff",
+                                         .start_inclusive = true,
+                                         .return_expire_ts = true,
+                                         .only_return_sum = true});
+       }},
       {kRpcScan, [](World& w, PartitionId) { return w.Body(ScanRequest{w.scan_}); }},
       {kRpcClearScanner,
        [](World& w, PartitionId) {

@@ -159,6 +159,19 @@ TEST(ClientMessagesTest, GetScannerOfJavaAndPypegasusLeavesTheHashCheckOn) {
                         .batch_size = 1000});
 }
 
+// Arion's own.
+TEST(ClientMessagesTest, ASumOfRecordsInTheirPlace) {
+  ExpectArgument(
+      "0c0001 0c0001 00000000 0c0002 00000000 020003 00 020004 00 080005 00000000 020006 00 080007 "
+      "00000000 0c0008 00000000 080009 00000000 0c000a 00000000 0203e8 01 00 00",
+      GetScannerRequest{.only_return_sum = true});
+  EXPECT_EQ(
+      EncodeWrapped(ScanResponse{.kv_count = 3, .sum = -2, .next_key = Blob("k")}),
+      FromHex("0c0000 080001 00000000 0f0002 0c 00000000 0a0003 ffffffffffffffff 080004 00000000 "
+              "080005 00000000 0b0006 00000000 080007 00000003 0a03e8 fffffffffffffffe 0c03e9 "
+              "00000001 6b 00 00"));
+}
+
 TEST(ClientMessagesTest, ScansOfAllClients) {
   ExpectArgument("0c0001 0a0001 000000000000004d 00 00", ScanRequest{.context_id = 77});
   ExpectArgument("0a0001 000000000000004d 00", int64_t{77});
