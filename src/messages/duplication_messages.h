@@ -151,9 +151,12 @@ struct QueryDuplicationResponse {
   ErrorCode err = ErrorCode::kOk;
   int32_t appid = 0;
   std::vector<DuplicationEntry> entry_list;
+  // Arion's: the clusters of [pegasus.clusters], and their meta servers with commas between; of
+  // some none may be known at the moment.
+  std::optional<std::map<std::string, std::string>> clusters;
   template <class S, class V>
   static void Fields(S& s, V& v) {
-    v(1, s.err), v(3, s.appid), v(4, s.entry_list);
+    v(1, s.err), v(3, s.appid), v(4, s.entry_list), v(1000, s.clusters);
   }
   bool operator==(const QueryDuplicationResponse&) const = default;
 };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "meta/duplication_requests.h"
 
+#include <absl/strings/str_join.h>
+
 #include <algorithm>
 #include <optional>
 #include <vector>
@@ -103,9 +105,17 @@ void DuplicationRequests::OnModify(InboundRequest& request) {
 void DuplicationRequests::OnQuery(InboundRequest& request) {
   auto query = RequestCodec::Decode<QueryDuplicationRequest>(request);
   if (!query) return;
-  uses_.codec.Answer(request, uses_.options.duplication_enabled
-                                  ? AnswerQueryDuplication(uses_.state, query->app_name)
-                                  : QueryDuplicationResponse{.err = ErrorCode::kServiceNotActive});
+  if (!uses_.options.duplication_enabled)
+    return uses_.codec.Answer(request,
+                              QueryDuplicationResponse{.err = ErrorCode::kServiceNotActive});
+  QueryDuplicationResponse response = AnswerQueryDuplication(uses_.state, query->app_name);
+  auto& clusters = response.clusters.emplace();
+  for (const std::string& cluster : ClustersOf(uses_.options).reachable)
+    clusters[cluster] =
+        absl::StrJoin(uses_.options.meta_servers_of ? uses_.options.meta_servers_of(cluster)
+                                                    : std::vector<Endpoint>(),
+                      ",", [](std::string* text, Endpoint one) { text->append(one.ToString()); });
+  uses_.codec.Answer(request, response);
 }
 
 void DuplicationRequests::OnList(InboundRequest& request) {

@@ -104,6 +104,11 @@ TEST_F(DuplicationRequestsTest, OneIsAddedPausedStartedAndRemoved) {
   dupid_ = added.dupid;
   EXPECT_TRUE(IsDuplicating());
   EXPECT_EQ(Status(), S::kLog);
+  using Clusters = std::map<std::string, std::string>;
+  EXPECT_EQ(QueryAll().clusters, (Clusters{{"c2", "11.0.0.1:34601"}}));
+  addresses_.clear();
+  EXPECT_EQ(QueryAll().clusters, (Clusters{{"c2", ""}}));
+  addresses_ = {kRemoteMeta};
   EXPECT_EQ(Add({"t", "c2"}).dupid, dupid_);
   EXPECT_EQ(Add({"t", "c2"}).err, ErrorCode::kOk);
   EXPECT_EQ(Add({"t", "c2", true, "t"}).err, ErrorCode::kDupExist);
