@@ -82,7 +82,9 @@ constexpr std::pair<std::string_view, std::string_view> kLongNames[] = {
 };
 
 constexpr std::string_view kDuplication =
-    "add_dup, query_dup, pause_dup, start_dup and remove_dup are for duplication";
+    "duplicate TABLE to CLUSTER sets one up; add_dup, query_dup, pause_dup, start_dup and "
+    "remove_dup "
+    "are its parts, duplication verify compares both sides";
 constexpr std::string_view kBulkLoad = "Arion does not have bulk load";
 constexpr std::string_view kBackup = "Arion does not have backup and restore";
 constexpr std::string_view kOfflineSplit =
@@ -105,7 +107,6 @@ constexpr std::pair<std::string_view, std::string_view> kAbsent[] = {
     {"disk-balance", kDisks},
     {"disk-migrate", kDisks},
     {"dup", kDuplication},
-    {"duplication", kDuplication},
     {"dups", kDuplication},
     {"enable_backup_policy", kBackup},
     {"local_get", kFiles},
@@ -126,7 +127,9 @@ constexpr std::pair<std::string_view, std::string_view> kAbsent[] = {
     {"sst_dump", kFiles},
     {"start_bulk_load", kBulkLoad},
     {"table-migrator",
-     "add_dup -s makes a table's duplicate in another cluster; copy_data copies its records"},
+     "duplicate TABLE to CLUSTER makes a table's duplicate in another cluster; copy_data copies "
+     "its "
+     "records"},
 };
 
 // What stands beside `name`; empty: nothing.

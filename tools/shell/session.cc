@@ -32,7 +32,7 @@ std::vector<Command> AllCommands() {
         RecordCommands,      ServerPageCommands,   LoadCommands,       StatusCommands,
         DrainCommands,       RestartCommands,      ServerCommands,     CompactionCommands,
         SplitCommands,       VerificationCommands, StatisticsCommands, TableCopyCommands,
-        StoredBytesCommands, DuplicationCommands,  SessionCommands}) {
+        StoredBytesCommands, DuplicationCommands,  DuplicateCommands,  SessionCommands}) {
     for (Command& command : commands()) all.push_back(std::move(command));
   }
   return all;
@@ -77,6 +77,7 @@ const ShowingCommand* FindShowing(std::string_view command) {
                                                 {"split query"},
                                                 {"partition-split query"},
                                                 {"query_dup"},
+                                                {"duplication verify"},
                                                 {"find"},
                                                 {"get_replica_count"},
                                                 {"get_meta_level"},
@@ -394,6 +395,10 @@ std::vector<std::string> Session::CompletionsOf(Command::Completes completes, co
     case Command::Completes::kSplit:
       if (before.size() == 2) return CompletionsOf(Command::Completes::kTables, before);
       found = SplitWords(*cluster_, before);
+      break;
+    case Command::Completes::kDuplication:
+      if (before.size() == 2) return CompletionsOf(Command::Completes::kTables, before);
+      if (before.size() == 1) found = {"verify"};
       break;
     case Command::Completes::kNothing:
       break;

@@ -59,7 +59,9 @@ struct Command {
     // A table, and behind it an index of that table.
     kIndexes,
     // What a split is asked for, a table, a number.
-    kSplit
+    kSplit,
+    // The same of duplications.
+    kDuplication
   } completes;
   // InvalidArgument: wrong usage.
   std::function<absl::StatusOr<Outcome>(Session& session, const Words& arguments)> run;
@@ -161,6 +163,7 @@ std::vector<Command> ServerCommands();
 std::vector<Command> CompactionCommands();
 std::vector<Command> SplitCommands();
 std::vector<Command> DuplicationCommands();
+std::vector<Command> DuplicateCommands();
 std::vector<Command> VerificationCommands();
 std::vector<Command> StatisticsCommands();
 std::vector<Command> TableCopyCommands();

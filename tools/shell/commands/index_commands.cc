@@ -37,7 +37,8 @@ std::string SourceOf(IndexDefinition definition) {
   return definition.Text();
 }
 
-absl::StatusOr<UpdateAppEnvResponse> Update(Session& session, const UpdateAppEnvRequest& request) {
+absl::StatusOr<UpdateAppEnvResponse> UpdateIndexes(Session& session,
+                                                   const UpdateAppEnvRequest& request) {
   ASSIGN_OR_RETURN(AdminClient * admin, session.cluster().Admin());
   return Refusal(admin->UpdateEnvironments(request));
 }
@@ -75,7 +76,7 @@ absl::StatusOr<Outcome> Create(Session& session, const Words& words) {
     request.values->push_back(definition->Text());
   }
   // All with one request: replicas then build them in one pass over the data.
-  if (!made.empty()) RETURN_IF_ERROR(Update(session, request).status());
+  if (!made.empty()) RETURN_IF_ERROR(UpdateIndexes(session, request).status());
   Outcome outcome;
   outcome.answer.Add("table", Escape(words[0])).Add("created", made).Add("existed", were_there);
   outcome.answer.Say(made.empty() ? "they are there already; nothing was done"
@@ -104,10 +105,11 @@ absl::StatusOr<NamedDefinition> Look(Session& session, const Words& words) {
 
 absl::StatusOr<Outcome> Drop(Session& session, const Words& words) {
   ASSIGN_OR_RETURN(const NamedDefinition index, Look(session, words));
-  RETURN_IF_ERROR(Update(session, {.app_name = index.table,
-                                   .op = EnvOperation::kDelete,
-                                   .keys = std::vector<std::string>{IndexEnvKey(index.name)}})
-                      .status());
+  RETURN_IF_ERROR(
+      UpdateIndexes(session, {.app_name = index.table,
+                              .op = EnvOperation::kDelete,
+                              .keys = std::vector<std::string>{IndexEnvKey(index.name)}})
+          .status());
   Outcome outcome;
   outcome.answer.Add("table", Escape(index.table)).Add("dropped", Escape(index.name)).Say("done");
   return outcome;
@@ -123,11 +125,12 @@ absl::StatusOr<Outcome> Redefine(Session& session, const Words& words, std::stri
   IndexDefinition changed = *index.definition;
   change(changed);
   if (changed != *index.definition)
-    RETURN_IF_ERROR(Update(session, {.app_name = index.table,
-                                     .op = EnvOperation::kSet,
-                                     .keys = std::vector<std::string>{IndexEnvKey(index.name)},
-                                     .values = std::vector<std::string>{changed.Text()}})
-                        .status());
+    RETURN_IF_ERROR(
+        UpdateIndexes(session, {.app_name = index.table,
+                                .op = EnvOperation::kSet,
+                                .keys = std::vector<std::string>{IndexEnvKey(index.name)},
+                                .values = std::vector<std::string>{changed.Text()}})
+            .status());
   Outcome outcome;
   outcome.answer.Add("table", Escape(index.table))
       .Add("index", index.name)
