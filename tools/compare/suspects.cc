@@ -42,6 +42,7 @@ absl::StatusOr<std::vector<Suspect>> ReadInTurns(std::vector<Moving> moving,
                                                  const LookHooks& hooks) {
   for (int turn = 0; turn < kTurns && !moving.empty(); ++turn) {
     std::vector<Suspect> suspects;
+    suspects.reserve(moving.size());
     for (const Moving& one : moving) suspects.push_back(one.suspect);
     ASSIGN_OR_RETURN(const States here, Read(hooks.read_here, suspects));
     ASSIGN_OR_RETURN(const States there, Read(hooks.read_there, suspects));
@@ -55,6 +56,7 @@ absl::StatusOr<std::vector<Suspect>> ReadInTurns(std::vector<Moving> moving,
     moving = std::move(left);
   }
   std::vector<Suspect> left;
+  left.reserve(moving.size());
   for (Moving& one : moving) left.push_back(std::move(one.suspect));
   return left;
 }

@@ -56,6 +56,7 @@ struct Sides {
 
 std::vector<std::string> TextsOf(const std::vector<Endpoint>& servers) {
   std::vector<std::string> texts;
+  texts.reserve(servers.size());
   for (const Endpoint one : servers) texts.push_back(one.ToString());
   return texts;
 }

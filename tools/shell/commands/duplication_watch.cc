@@ -195,7 +195,7 @@ absl::Status DuplicationWatch::AwaitCaughtUp(const std::set<int32_t>& partitions
   std::map<int32_t, int64_t> wanted;
   while (wanted.size() < partitions.size()) {
     RETURN_IF_ERROR(IfInterrupted());
-    const absl::Status asked = AskCommitted(partitions, &wanted);
+    absl::Status asked = AskCommitted(partitions, &wanted);
     if (!asked.ok() && (!MayPass(asked) || patience.IsOver())) return asked;
     if (asked.ok() && wanted.size() < partitions.size())
       return absl::FailedPreconditionError("the table has fewer partitions than it had");
