@@ -334,7 +334,9 @@ absl::StatusOr<ScanResponse> ScanCursor::NextBatch(const ReadTerms& terms, int64
   auto response = EmptyAnswer<ScanResponse>(terms);
   std::unique_ptr<RecordIterator> walk;
   // Each batch walks anew on the same view: an iterator would pin more than the view does.
-  if (!ended_) walk = view_->Walk(range_, Direction::kForward);
+  // Who adds up reads everything once: that takes no place in caches.
+  if (!ended_)
+    walk = only_sum_ ? view_->WalkAside(range_) : view_->Walk(range_, Direction::kForward);
   int32_t count = 0;
   uint64_t sum = 0;
   const int64_t records_max = only_sum_ ? terms.limits.count_records : terms.limits.scan_records;

@@ -141,8 +141,9 @@ void OldReplica::Scan(InboundRequest& request) {
   std::unique_ptr<ScanCursor> cursor;
   StorageError error = StorageError::kInvalidArgument;
   if (request.header.name == kRpcGetScanner) {
-    const auto scan = DecodeWrapped<GetScannerRequest>(request.body);
+    auto scan = DecodeWrapped<GetScannerRequest>(request.body);
     if (!scan.ok()) return request.responder.Reply(ErrorCode::kInvalidData);
+    scan->only_return_sum.reset();  // a field that it does not know
     cursor = ScanCursor::Make(engine_->View(), *scan, nullptr);
   } else {
     const auto scan = DecodeWrapped<ScanRequest>(request.body);
