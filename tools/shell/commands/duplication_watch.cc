@@ -128,6 +128,7 @@ absl::Status DuplicationWatch::AwaitSending(
     const std::function<void(const std::string& text)>& show) {
   Patience patience;
   std::string shown;
+  DuplicationStatus last = DuplicationStatus::kInit;
   while (true) {
     RETURN_IF_ERROR(IfInterrupted());
     const absl::StatusOr<DuplicationEntry> entry = Entry();
@@ -149,12 +150,9 @@ absl::Status DuplicationWatch::AwaitSending(
               : status == DuplicationStatus::kApp   ? ": the other cluster fetches them"
                                                     : ": partitions begin to send";
       if (!trouble.empty()) absl::StrAppend(&text, "; ", trouble);
-      if (std::exchange(shown, text) != text) {
-        show(text);
-        patience.GotOn();
-      }
-      // A large table's checkpoints take as long as they take.
-      if (trouble.empty()) patience.GotOn();
+      if (std::exchange(shown, text) != text) show(text);
+      // A large table's checkpoints take as long as they take. Another trouble is no step forward.
+      if (std::exchange(last, status) != status || trouble.empty()) patience.GotOn();
       why = trouble;
     }
     if (patience.IsOver())
