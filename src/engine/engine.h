@@ -23,12 +23,14 @@
 
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
+#include <absl/time/time.h>
 #include <absl/types/span.h>
 
 #include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -38,6 +40,7 @@
 #include "base/key_ownership.h"
 #include "base/status.h"
 #include "base/value_schema.h"
+#include "engine/source_positions.h"
 
 namespace arion {
 
@@ -58,6 +61,9 @@ struct WriteOp {
   uint32_t expire_ts = 0;
   // A TimeTag, packed, of a write of another cluster; 0: the mutation's own.
   uint64_t time_tag = 0;
+  // Of kRemove: its time tag stays, so that an earlier put that comes later is known to be earlier
+  // (TagOf).
+  bool leaves_tombstone = false;
 };
 // 2084. Stored values with a larger expiry would look like those of another schema
 // (value_schema.h).
@@ -151,9 +157,15 @@ class Engine {
     Decree decree;
     int64_t timestamp_us = 0;
     absl::Span<const WriteOp> ops;
+    // Where another cluster's duplication is behind it; it is kept with the decree.
+    std::optional<SourcePosition> position = std::nullopt;
+    // Whether time tags of this partition's records are compared: then those of expired ones are
+    // kept for a while.
+    bool compares_tags = false;
   };
-  // Apply of each in turn. An engine may do it in one step, which costs less, and which a crash
-  // leaves whole or not at all. After an error the first ones may be applied.
+  // Each in turn. An engine may do it in one step, which costs less, and which a crash leaves whole
+  // or not at all. After an error the first ones may be applied. An engine that outlives its
+  // process overrides this: Apply knows of no positions.
   virtual absl::Status ApplyAll(absl::Span<const AppliedMutation> mutations) {
     for (const AppliedMutation& m : mutations)
       RETURN_IF_ERROR(Apply(m.decree, m.timestamp_us, m.ops));
@@ -168,6 +180,21 @@ class Engine {
   // NotFound: there is no such record at time `now` (seconds since 2016).
   virtual absl::StatusOr<Record> Get(std::string_view raw_key, uint32_t now,
                                      ReadTier tier) const = 0;
+
+  // ---- whose write is the later one ----
+  // The larger of the time tags of a record, be it expired or not, and of its tombstone; 0: there
+  // is neither, or values have no tags (data version 0). Errors as Get. Tombstones stay for
+  // kTombstonesKept at least, by the removes' own time.
+  virtual absl::StatusOr<uint64_t> TagOf(std::string_view raw_key, ReadTier tier) const = 0;
+  static constexpr absl::Duration kTombstonesKept = absl::Hours(24);
+  // So long expired records stay where tags are compared.
+  static constexpr absl::Duration kExpiredKept = absl::Hours(1);
+  // How far that duplication of another cluster has come here; nullopt: nothing of it is known.
+  virtual std::optional<SourcePosition> PositionOf(uint8_t cluster_id,
+                                                   int64_t duplication_id) const = 0;
+  // No mutation that was applied has a larger timestamp. Up to a second more than the largest of
+  // them, after it was opened.
+  virtual int64_t latest_timestamp_us() const = 0;
 
   // A view of what is applied now: whole mutations only. Holding one for long costs space.
   virtual std::shared_ptr<const EngineView> View() const = 0;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,6 +40,14 @@ class EngineWrapper : public Base {
   absl::StatusOr<Record> Get(std::string_view raw_key, uint32_t now, ReadTier tier) const override {
     return inner_->Get(raw_key, now, tier);
   }
+  absl::StatusOr<uint64_t> TagOf(std::string_view raw_key, ReadTier tier) const override {
+    return inner_->TagOf(raw_key, tier);
+  }
+  std::optional<SourcePosition> PositionOf(uint8_t cluster_id,
+                                           int64_t duplication_id) const override {
+    return inner_->PositionOf(cluster_id, duplication_id);
+  }
+  int64_t latest_timestamp_us() const override { return inner_->latest_timestamp_us(); }
   std::shared_ptr<const EngineView> View() const override { return inner_->View(); }
   absl::Status Flush() override { return inner_->Flush(); }
   absl::StatusOr<Decree> Checkpoint() override { return inner_->Checkpoint(); }

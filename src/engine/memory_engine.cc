@@ -27,13 +27,62 @@ constexpr std::string_view kMagic = "ARIONMEM";
 constexpr std::string_view kRecordsName = "records";
 constexpr char kMemoryContent[] = "memory";
 
+struct TaggedRecord : Record {
+  // A TimeTag, packed.
+  uint64_t tag = 0;
+};
 // A map, ordered: equal content encodes to equal bytes (memory_engine/M1).
-using RecordMap = std::map<std::string, Record, std::less<>>;
+using RecordMap = std::map<std::string, TaggedRecord, std::less<>>;
 // `by_key` is shared with the views taken of it, and copied when it changes while one is left.
 struct Records {
   Decree decree{0};
   std::shared_ptr<RecordMap> by_key = std::make_shared<RecordMap>();
+  // By raw key, packed.
+  std::map<std::string, uint64_t, std::less<>> tombstones;
+  SourcePositions positions;
+  int64_t latest_us = 0;
+  // Something is told by the tags.
+  bool HasTags() const { return latest_us != 0; }
 };
+
+// Behind the records, which former versions end with.
+void EncodeTags(const Records& records, std::string* bytes) {
+  AppendLittle(records.latest_us, bytes);
+  for (const auto& [key, record] : *records.by_key) AppendLittle(record.tag, bytes);
+  AppendLittle(static_cast<uint64_t>(records.tombstones.size()), bytes);
+  for (const auto& [key, tag] : records.tombstones) {
+    AppendLittle(static_cast<uint32_t>(key.size()), bytes);
+    AppendLittle(tag, bytes);
+    bytes->append(key);
+  }
+  for (const auto& [id, position] : records.positions.all()) {
+    AppendLittle(static_cast<uint32_t>(position.cluster_id), bytes);
+    AppendLittle(position.duplication_id, bytes);
+    AppendLittle(position.decree.value(), bytes);
+    AppendLittle(position.updates, bytes);
+    AppendLittle(position.timestamp_us, bytes);
+  }
+}
+
+void DecodeTags(ByteReader& reader, Records* records) {
+  records->latest_us = reader.Little<int64_t>();
+  for (auto& [key, record] : *records->by_key) record.tag = reader.Little<uint64_t>();
+  const auto count = reader.Little<uint64_t>();
+  for (uint64_t i = 0; i < count && reader.ok(); ++i) {
+    const auto key_bytes = reader.Little<uint32_t>();
+    const auto tag = reader.Little<uint64_t>();
+    records->tombstones.insert_or_assign(std::string(reader.Bytes(key_bytes)), tag);
+  }
+  while (reader.ok() && !reader.rest().empty()) {
+    SourcePosition position;
+    position.cluster_id = static_cast<uint8_t>(reader.Little<uint32_t>());
+    position.duplication_id = reader.Little<int64_t>();
+    position.decree = Decree(reader.Little<int64_t>());
+    position.updates = reader.Little<int32_t>();
+    position.timestamp_us = reader.Little<int64_t>();
+    records->positions.Note(position);
+  }
+}
 
 std::string EncodeRecords(const Records& records) {
   std::string bytes(kMagic);
@@ -46,6 +95,7 @@ std::string EncodeRecords(const Records& records) {
     bytes.append(key);
     bytes.append(record.value);
   }
+  if (records.HasTags()) EncodeTags(records, &bytes);
   AppendLittle(Crc32c(bytes), &bytes);
   return bytes;
 }
@@ -70,9 +120,12 @@ absl::StatusOr<Records> DecodeRecords(std::string_view bytes) {
     const auto expire_ts = reader.Little<uint32_t>();
     std::string key(reader.Bytes(key_bytes));
     std::string value(reader.Bytes(value_bytes));
-    records.by_key->insert_or_assign(std::move(key),
-                                     Record{.value = std::move(value), .expire_ts = expire_ts});
+    TaggedRecord record;
+    record.value = std::move(value);
+    record.expire_ts = expire_ts;
+    records.by_key->insert_or_assign(std::move(key), std::move(record));
   }
+  if (reader.ok() && !reader.rest().empty()) DecodeTags(reader, &records);
   if (!reader.ok() || !reader.rest().empty())
     return absl::DataLossError("records file: counts do not fit");
   return records;
@@ -136,7 +189,7 @@ class MapView : public EngineView {
     const auto it = map.find(raw_key);
     if (it == map.end() || IsExpired(it->second.expire_ts, now))
       return absl::NotFoundError("no such record");
-    return it->second;
+    return Record(it->second);
   }
 
  private:
@@ -157,13 +210,14 @@ class MemoryEngine : public IndexStore {
  public:
   // Null: it is a store of indexes, which makes no checkpoints and is not damaged silently.
   using OpenOnes = std::shared_ptr<MemoryEngineFactory::OpenOnes>;
-  MemoryEngine(Environment& environment, const std::string& data_directory, size_t checkpoints_kept,
-               OpenOnes open)
-      : open_(std::move(open)),
+  MemoryEngine(Environment& environment, const std::string& data_directory,
+               const MemoryEngineOptions& options, OpenOnes open)
+      : options_(options),
+        open_(std::move(open)),
         files_(environment.files()),
         clock_(environment.clock()),
         directory_(files_, data_directory,
-                   {.content = kMemoryContent, .checkpoints_kept = checkpoints_kept}) {}
+                   {.content = kMemoryContent, .checkpoints_kept = options.checkpoints_kept}) {}
 
   ~MemoryEngine() override {
     if (open_ == nullptr) return;
@@ -185,6 +239,7 @@ class MemoryEngine : public IndexStore {
       const MutexLock lock(mutex_);
       records_ = std::move(records);
       last_flushed_ = records_.decree;
+      keeps_expired_ = !records_.tombstones.empty();
     }
     // A checkpoint is made of what is flushed, so one that is newer shows a lost file.
     if (directory_.newest() > last_flushed()) {
@@ -209,23 +264,58 @@ class MemoryEngine : public IndexStore {
   Decree last_durable() const override { return directory_.newest(); }
 
   absl::Status Apply(Decree decree, int64_t timestamp_us, absl::Span<const WriteOp> ops) override {
+    const AppliedMutation one{.decree = decree, .timestamp_us = timestamp_us, .ops = ops};
+    return ApplyAll({&one, 1});
+  }
+  absl::Status ApplyAll(absl::Span<const AppliedMutation> mutations) override {
     const MutexLock lock(mutex_);
+    for (const AppliedMutation& mutation : mutations) ApplyOne(mutation);
+    return absl::OkStatus();
+  }
+  void ApplyOne(const AppliedMutation& mutation) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     // Decrees come in order, each once: what was passed over would be lost for good.
-    CHECK_EQ(decree, records_.decree + 1);
+    CHECK_EQ(mutation.decree, records_.decree + 1);
     RecordMap& by_key = Changing();
-    for (const WriteOp& op : ops) {
+    for (const WriteOp& op : mutation.ops) {
+      TimeTag tag = TimeTag::FromPacked(op.time_tag);
+      if (op.time_tag == 0)
+        tag = {.timestamp_us = mutation.timestamp_us, .cluster_id = options_.cluster_id};
       auto it = by_key.find(op.key);
       // Removing what is not there is no error: a replay does so, too.
       if (op.kind == WriteOp::Kind::kRemove) {
         if (it != by_key.end()) by_key.erase(it);
+        tag.deleted = true;
+        if (op.leaves_tombstone)
+          records_.tombstones.insert_or_assign(std::string(op.key), tag.packed());
+        keeps_expired_ |= op.leaves_tombstone;
         continue;
       }
-      if (it == by_key.end()) it = by_key.emplace(std::string(op.key), Record()).first;
-      it->second =
-          Record{.value = std::string(op.value), .expire_ts = std::min(op.expire_ts, kExpiryMax)};
+      if (it == by_key.end()) it = by_key.emplace(std::string(op.key), TaggedRecord()).first;
+      it->second.value = std::string(op.value);
+      it->second.expire_ts = std::min(op.expire_ts, kExpiryMax);
+      it->second.tag = tag.packed();
     }
-    records_.decree = decree;
-    return absl::OkStatus();
+    keeps_expired_ |= mutation.compares_tags;
+    if (mutation.position) records_.positions.Note(*mutation.position);
+    records_.latest_us = std::max(records_.latest_us, mutation.timestamp_us);
+    records_.decree = mutation.decree;
+  }
+
+  absl::StatusOr<uint64_t> TagOf(std::string_view raw_key, ReadTier tier) const override {
+    const MutexLock lock(mutex_);
+    const auto record = records_.by_key->find(raw_key);
+    const auto tombstone = records_.tombstones.find(raw_key);
+    return std::max(record == records_.by_key->end() ? 0 : record->second.tag,
+                    tombstone == records_.tombstones.end() ? 0 : tombstone->second);
+  }
+  std::optional<SourcePosition> PositionOf(uint8_t cluster_id,
+                                           int64_t duplication_id) const override {
+    const MutexLock lock(mutex_);
+    return records_.positions.Find({cluster_id, duplication_id});
+  }
+  int64_t latest_timestamp_us() const override {
+    const MutexLock lock(mutex_);
+    return records_.latest_us;
   }
 
   absl::StatusOr<Record> Get(std::string_view raw_key, uint32_t now, ReadTier tier) const override {
@@ -276,7 +366,7 @@ class MemoryEngine : public IndexStore {
         return absl::OkStatus();
       }
       absl::Status Add(std::string_view raw_key) override {
-        added_.by_key->emplace(raw_key, Record());
+        added_.by_key->emplace(raw_key, TaggedRecord());
         return absl::OkStatus();
       }
       absl::StatusOr<std::vector<std::string>> Save() override {
@@ -394,8 +484,15 @@ class MemoryEngine : public IndexStore {
   void DropGone() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     const uint32_t expired = ExpiredForGood(clock_);
     const KeyOwnership ours = ownership_.MayDrop() ? ownership_ : KeyOwnership();
+    std::erase_if(records_.tombstones, [&](const auto& entry) {
+      const int64_t at =
+          TimeTag::FromPacked(entry.second).timestamp_us / 1000000 - kExpiryEpochUnixSeconds;
+      return at + absl::ToInt64Seconds(kTombstonesKept) <= expired || !ours.OwnsKey(entry.first);
+    });
+    const auto kept = static_cast<uint32_t>(absl::ToInt64Seconds(kExpiredKept));
+    const uint32_t gone_up_to = keeps_expired_ ? expired - std::min(expired, kept) : expired;
     const auto goes = [&](const auto& entry) {
-      return IsExpired(entry.second.expire_ts, expired) || !ours.OwnsKey(entry.first);
+      return IsExpired(entry.second.expire_ts, gone_up_to) || !ours.OwnsKey(entry.first);
     };
     if (std::none_of(records_.by_key->begin(), records_.by_key->end(), goes)) return;
     std::erase_if(Changing(), goes);
@@ -424,6 +521,7 @@ class MemoryEngine : public IndexStore {
     return flushed;
   }
 
+  const MemoryEngineOptions options_;
   const OpenOnes open_;
   FileSystem& files_;
   const Clock& clock_;
@@ -434,6 +532,8 @@ class MemoryEngine : public IndexStore {
   mutable Mutex mutex_;
   std::function<void()> before_flush_ ABSL_GUARDED_BY(mutex_);
   Records records_ ABSL_GUARDED_BY(mutex_);
+  // As in RocksDB's (DropRule).
+  bool keeps_expired_ ABSL_GUARDED_BY(mutex_) = false;
   Decree last_flushed_ ABSL_GUARDED_BY(mutex_){0};
   KeyOwnership ownership_ ABSL_GUARDED_BY(mutex_);
 };
@@ -459,16 +559,14 @@ std::vector<std::string> MemoryEngineFactory::OpenDirectories() const {
 
 absl::StatusOr<std::unique_ptr<Engine>> MemoryEngineFactory::Open(
     const std::string& data_directory) {
-  auto engine = std::make_unique<MemoryEngine>(environment_, data_directory,
-                                               options_.checkpoints_kept, open_);
+  auto engine = std::make_unique<MemoryEngine>(environment_, data_directory, options_, open_);
   RETURN_IF_ERROR(Annotate(engine->Open(), absl::StrCat("open ", data_directory)));
   return engine;
 }
 
 absl::StatusOr<std::unique_ptr<IndexStore>> MemoryEngineFactory::OpenIndexStore(
     const std::string& directory) {
-  auto engine =
-      std::make_unique<MemoryEngine>(environment_, directory, options_.checkpoints_kept, nullptr);
+  auto engine = std::make_unique<MemoryEngine>(environment_, directory, options_, nullptr);
   RETURN_IF_ERROR(Annotate(engine->Open(), absl::StrCat("open ", directory)));
   return engine;
 }

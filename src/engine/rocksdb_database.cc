@@ -18,6 +18,8 @@
 namespace arion {
 namespace {
 
+constexpr uint64_t kCompactionStepBytes = uint64_t{128} << 20;
+
 // A want of space, descriptors or memory (rocksdb_file_system.cc), also where RocksDB wraps it: a
 // CURRENT that can't be opened is to it a wrong option, and one that then can be opened the second
 // time a lack of direct I/O, for which nobody asks.
@@ -105,6 +107,23 @@ absl::Status Database::Flush(bool waits) const {
   options.wait = waits;
   options.allow_write_stall = true;  // else it waits until no write would have to
   return FromRocksdb(db_->Flush(options, families_), absl::StrCat("flush ", db_->GetName()));
+}
+
+// With a file of the level that holds most, so that none is written twice.
+std::string Database::CompactionStepEnd(const std::string& from) const {
+  rocksdb::ColumnFamilyMetaData family;
+  db_->GetColumnFamilyMetaData(data(), &family);
+  const rocksdb::LevelMetaData* largest = nullptr;
+  for (const rocksdb::LevelMetaData& level : family.levels)
+    // Level 0 overlaps itself: its files are no borders.
+    if (level.level > 0 && (largest == nullptr || level.size > largest->size)) largest = &level;
+  uint64_t bytes = 0;
+  for (size_t i = 0; largest != nullptr && i + 1 < largest->files.size(); ++i) {
+    if (largest->files[i].largestkey < from) continue;
+    bytes += largest->files[i].size;
+    if (bytes >= kCompactionStepBytes) return largest->files[i].largestkey;
+  }
+  return {};
 }
 
 absl::Status Database::CopyFilesTo(const std::string& path) const {

@@ -73,6 +73,9 @@ class Database {
   // Flushes both families together; BeginFlush does not wait for the end.
   absl::Status Flush() const { return Flush(true); }
   absl::Status BeginFlush() const { return Flush(false); }
+  // The last key of a part of the records from `from` on that takes seconds to merge; empty: it
+  // ends at the last one.
+  std::string CompactionStepEnd(const std::string& from) const;
   // Makes a database of its files as they are, without what is in memory only, at `path`, where
   // nothing is: by hard links, where the file system has them.
   absl::Status CopyFilesTo(const std::string& path) const;

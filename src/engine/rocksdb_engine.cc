@@ -25,6 +25,7 @@
 #include "engine/rocksdb_log.h"
 #include "engine/rocksdb_meter.h"
 #include "engine/rocksdb_options.h"
+#include "engine/rocksdb_tags.h"
 #include "engine/rocksdb_threads.h"
 #include "engine/rocksdb_view.h"
 #include "env/blocking_call.h"
@@ -50,8 +51,6 @@ absl::Status StartThreads(DiskThreads& threads) {
   return absl::OkStatus();
 }
 
-constexpr uint64_t kCompactionStepBytes = uint64_t{128} << 20;
-
 class RocksdbEngine : public Engine {
  public:
   // kIndexes: of an IndexStore, which makes no checkpoints by itself.
@@ -65,6 +64,7 @@ class RocksdbEngine : public Engine {
         directory_(files, data_directory,
                    {.content = kRocksdbContent, .checkpoints_kept = options.checkpoints_kept}),
         drops_(std::move(drops)),
+        tags_(drops_),
         watcher_(std::make_shared<FlushWatcher>()),
         meter_(std::make_shared<RocksdbMeter>()),
         limited_(std::move(limited)) {
@@ -115,6 +115,7 @@ class RocksdbEngine : public Engine {
                                               directory_.newest().value(),
                                               ", but its content ends at ", decree.value()));
     }
+    RETURN_IF_ERROR(tags_.Load(database, schema_));
     database_ = std::make_shared<Database>(std::move(database));
     limited_->Begin(&database_->db(), options.db.max_open_files);
     // Only now compactions may drop records: before that nobody knew how values are read.
@@ -151,6 +152,15 @@ class RocksdbEngine : public Engine {
     return GetRecord(*database_, nullptr, schema_, raw_key, now, tier);
   }
 
+  absl::StatusOr<uint64_t> TagOf(std::string_view raw_key, ReadTier tier) const override {
+    return tags_.TagOf(*database_, raw_key, tier);
+  }
+  std::optional<SourcePosition> PositionOf(uint8_t cluster_id,
+                                           int64_t duplication_id) const override {
+    return tags_.PositionOf({cluster_id, duplication_id});
+  }
+  int64_t latest_timestamp_us() const override { return tags_.latest_timestamp_us(); }
+
   std::shared_ptr<const EngineView> View() const override {
     return std::make_shared<RocksdbView>(database_, schema_);
   }
@@ -167,6 +177,7 @@ class RocksdbEngine : public Engine {
   }
 
   absl::StatusOr<Decree> Checkpoint() override {
+    RETURN_IF_ERROR(tags_.DropOld(*database_));
     RETURN_IF_ERROR(Flush());
     if (directory_.newest() == last_flushed()) return last_flushed();
     ASSIGN_OR_RETURN(const NewCheckpoint made, MakeCheckpoint());
@@ -222,7 +233,7 @@ class RocksdbEngine : public Engine {
   absl::StatusOr<std::string> CompactFrom(const std::string& from, const CompactionTerms& terms,
                                           std::atomic<bool>* cancelled) override {
     RETURN_IF_ERROR(GoOnAfterNoSpace());
-    const std::string end = CompactionStepEnd(from);
+    const std::string end = database_->CompactionStepEnd(from);
     rocksdb::CompactRangeOptions options;
     options.exclusive_manual_compaction = false;  // else writes would stall behind it
     options.allow_write_stall = true;             // else it waits until no write would have to
@@ -338,24 +349,6 @@ class RocksdbEngine : public Engine {
     return RefreshFlushed().status();
   }
 
-  // A step ends with a file of the level that holds most, so that none is written twice. Empty: at
-  // the last key.
-  std::string CompactionStepEnd(const std::string& from) const {
-    rocksdb::ColumnFamilyMetaData family;
-    database_->db().GetColumnFamilyMetaData(database_->data(), &family);
-    const rocksdb::LevelMetaData* largest = nullptr;
-    for (const rocksdb::LevelMetaData& level : family.levels)
-      // Level 0 overlaps itself: its files are no borders.
-      if (level.level > 0 && (largest == nullptr || level.size > largest->size)) largest = &level;
-    uint64_t bytes = 0;
-    for (size_t i = 0; largest != nullptr && i + 1 < largest->files.size(); ++i) {
-      if (largest->files[i].largestkey < from) continue;
-      bytes += largest->files[i].size;
-      if (bytes >= kCompactionStepBytes) return largest->files[i].largestkey;
-    }
-    return {};
-  }
-
   void Drop() {
     if (database_ == nullptr) return;
     // Everybody who might still look at the database is turned away first; it goes last.
@@ -370,6 +363,7 @@ class RocksdbEngine : public Engine {
   absl::Status Write(absl::Span<const AppliedMutation> mutations, Patience patience) {
     // One batch for all mutations and the decree of the last: RocksDB takes it whole (engine/E1).
     batch_.Clear();
+    tags_.BeginBatch();
     rocksdb::Status status;
     Decree decree = last_applied();
     for (const AppliedMutation& mutation : mutations) {
@@ -385,6 +379,7 @@ class RocksdbEngine : public Engine {
     if (status.ok()) status = database_->db().Write(write_options_, &batch_);
     if (status.IsNoSpace()) watcher_->lacks_space.store(true);
     RETURN_IF_ERROR(FromRocksdb(status, "apply"));
+    tags_.Written();
     last_applied_.store(decree);
     return absl::OkStatus();
   }
@@ -392,9 +387,10 @@ class RocksdbEngine : public Engine {
   rocksdb::Status AddToBatch(const AppliedMutation& mutation) {
     const TimeTag time_tag{.timestamp_us = mutation.timestamp_us,
                            .cluster_id = options_.cluster_id};
+    rocksdb::Status status = tags_.AddTo(*database_, mutation, time_tag, &batch_);
     // The empty key gives the flush something to write in `default` too.
-    if (mutation.ops.empty()) return AddToBatch({.kind = WriteOp::Kind::kPut}, time_tag);
-    rocksdb::Status status;
+    if (mutation.ops.empty() && status.ok())
+      status = AddToBatch({.kind = WriteOp::Kind::kPut}, time_tag);
     for (const WriteOp& op : mutation.ops) {
       const TimeTag tag = op.time_tag == 0 ? time_tag : TimeTag::FromPacked(op.time_tag);
       if (status.ok()) status = AddToBatch(op, tag);
@@ -470,6 +466,7 @@ class RocksdbEngine : public Engine {
   FileSystem& files_;
   EngineDirectory directory_;
   const std::shared_ptr<DropRule> drops_;
+  RocksdbTags tags_;
   const std::shared_ptr<FlushWatcher> watcher_;
   const std::shared_ptr<RocksdbMeter> meter_;
   const std::shared_ptr<RocksdbEngineFactory::Shared::Limited> limited_;

@@ -74,7 +74,7 @@ class DropFilterFactory : public rocksdb::CompactionFilterFactory {
     const int schema = rule_->schema.load(std::memory_order_acquire);
     // The database is not open yet: a compaction of this moment keeps everything.
     if (schema < 0) return nullptr;
-    return std::make_unique<DropFilter>(static_cast<ValueSchema>(schema), rule_->now(),
+    return std::make_unique<DropFilter>(static_cast<ValueSchema>(schema), rule_->GoneUpTo(),
                                         rule_->ownership.load());
   }
 

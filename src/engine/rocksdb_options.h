@@ -10,6 +10,7 @@
 #include <rocksdb/options.h>
 #include <rocksdb/write_buffer_manager.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -80,6 +81,14 @@ struct RocksdbEngineFactory::Shared {
 struct DropRule {
   // Records with an expiry up to this are expired for good (env/clock.h); seconds since 2016.
   std::function<uint32_t()> now;
+  // Whether expired records stay for Engine::kExpiredKept: a write of another cluster that was made
+  // before them may come yet.
+  std::atomic<bool> keeps_expired{false};
+  uint32_t GoneUpTo() const {
+    const auto kept = static_cast<uint32_t>(absl::ToInt64Seconds(Engine::kExpiredKept));
+    const uint32_t expired = now();
+    return keeps_expired.load() ? expired - std::min(expired, kept) : expired;
+  }
   // A ValueSchema; -1: not known yet.
   std::atomic<int> schema{-1};
   // Until it is known all keys stay.

@@ -97,23 +97,28 @@ class RocksdbIterator : public RecordIterator {
 
 }  // namespace
 
+absl::Status ReadBytes(const Database& database, rocksdb::ColumnFamilyHandle* family,
+                       const rocksdb::Snapshot* snapshot, const rocksdb::Slice& key, ReadTier tier,
+                       rocksdb::PinnableSlice* bytes) {
+  rocksdb::ReadOptions options;
+  options.snapshot = snapshot;
+  if (tier == ReadTier::kCacheOnly) options.read_tier = rocksdb::kBlockCacheTier;
+  const rocksdb::Status status = database.db().Get(options, family, key, bytes);
+  // RocksDB 7.8 says OK of a table that is not open and gives no bytes (TableCache::Get; mended in
+  // 9.1, facebook/rocksdb#12443). No value that we stored is empty.
+  if (tier == ReadTier::kCacheOnly && status.ok() && bytes->empty())
+    return absl::UnavailableError("get: a table is not open");
+  if (status.IsNotFound()) return absl::NotFoundError("no such record");
+  return FromRocksdb(status, "get");
+}
+
 absl::StatusOr<Record> GetRecord(const Database& database, const rocksdb::Snapshot* snapshot,
                                  ValueSchema schema, std::string_view raw_key, uint32_t now,
                                  ReadTier tier) {
   // The record that carries the decree is nobody's.
   if (raw_key.size() < 2) return absl::NotFoundError("no such record");
-  rocksdb::ReadOptions options;
-  options.snapshot = snapshot;
-  if (tier == ReadTier::kCacheOnly) options.read_tier = rocksdb::kBlockCacheTier;
   rocksdb::PinnableSlice bytes;
-  const rocksdb::Status status =
-      database.db().Get(options, database.data(), ToSlice(raw_key), &bytes);
-  // RocksDB 7.8 says OK of a table that is not open and gives no bytes (TableCache::Get; mended in
-  // 9.1, facebook/rocksdb#12443). No value that we stored is empty.
-  if (tier == ReadTier::kCacheOnly && status.ok() && bytes.empty())
-    return absl::UnavailableError("get: a table is not open");
-  if (status.IsNotFound()) return absl::NotFoundError("no such record");
-  RETURN_IF_ERROR(FromRocksdb(status, "get"));
+  RETURN_IF_ERROR(ReadBytes(database, database.data(), snapshot, ToSlice(raw_key), tier, &bytes));
   ASSIGN_OR_RETURN(StoredValue stored, ParseValue(schema, {bytes.data(), bytes.size()}));
   if (IsExpired(stored.expire_ts, now)) return absl::NotFoundError("no such record");
   return Record{.value = std::string(stored.user_data), .expire_ts = stored.expire_ts};

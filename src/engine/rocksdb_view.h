@@ -14,8 +14,12 @@
 
 namespace arion {
 
-// The record of `raw_key` at time `now`, of the newest version or of the snapshot's (null: the
-// newest); as Engine::Get.
+// What lies under `key` of that family, of the newest version or of the snapshot's (null: the
+// newest). NotFound: nothing. Else as Engine::Get.
+absl::Status ReadBytes(const Database& database, rocksdb::ColumnFamilyHandle* family,
+                       const rocksdb::Snapshot* snapshot, const rocksdb::Slice& key, ReadTier tier,
+                       rocksdb::PinnableSlice* bytes);
+// The record of `raw_key` at time `now`; likewise.
 absl::StatusOr<Record> GetRecord(const Database& database, const rocksdb::Snapshot* snapshot,
                                  ValueSchema schema, std::string_view raw_key, uint32_t now,
                                  ReadTier tier);

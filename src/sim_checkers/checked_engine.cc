@@ -60,31 +60,41 @@ class CheckedEngine : public EngineWrapper<Engine> {
     for (const AppliedMutation& m : mutations) {
       // Rarely, so that the path through the pool is walked in each run.
       if (node_.world().random().Percent(1)) return absl::UnavailableError("simulated: stalled");
-      RETURN_IF_ERROR(Apply(m.decree, m.timestamp_us, m.ops));
+      RETURN_IF_ERROR(Take(m));
     }
     return absl::OkStatus();
   }
   absl::Status Apply(Decree decree, int64_t timestamp_us, absl::Span<const WriteOp> ops) override {
+    return Take({.decree = decree, .timestamp_us = timestamp_us, .ops = ops});
+  }
+  absl::Status Take(const AppliedMutation& mutation) {
     // As RocksDB: a write that must wait for a flush meets the full disk.
     constexpr uint64_t kNextToNothing = 100000;
     if (node_.disk().free_bytes() < kNextToNothing && node_.world().random().Percent(30))
       return absl::ResourceExhaustedError("simulated: a flush found no space");
     const bool do_times_count = times_ == CheckedEngineFactory::Times::kCount;
-    checker_.Applied(server_, pid_, decree, Checksum(do_times_count ? timestamp_us : 0, ops));
-    if (decree != inner().last_applied() + 1) {
+    checker_.Applied(server_, pid_, mutation.decree,
+                     Checksum(do_times_count ? mutation.timestamp_us : 0, mutation.ops));
+    if (mutation.decree != inner().last_applied() + 1) {
       return absl::InternalError(
           "applied out of order");  // the checker holds it against the server
     }
-    return inner().Apply(decree, timestamp_us, ops);
+    return inner().ApplyAll({&mutation, 1});
   }
   absl::Status ApplyAll(absl::Span<const AppliedMutation> mutations) override {
-    return Engine::ApplyAll(mutations);  // one by one
+    for (const AppliedMutation& m : mutations) RETURN_IF_ERROR(Take(m));
+    return absl::OkStatus();
   }
   absl::StatusOr<Record> Get(std::string_view raw_key, uint32_t now, ReadTier tier) const override {
     // Likewise for reads: some must go to the pool.
     if (tier == ReadTier::kCacheOnly && node_.world().random().Percent(3))
       return absl::UnavailableError("simulated: not in the cache");
     return inner().Get(raw_key, now, tier);
+  }
+  absl::StatusOr<uint64_t> TagOf(std::string_view raw_key, ReadTier tier) const override {
+    if (tier == ReadTier::kCacheOnly && node_.world().random().Percent(3))
+      return absl::UnavailableError("simulated: not in the cache");
+    return inner().TagOf(raw_key, tier);
   }
   absl::Status Close() override {
     Forget();

@@ -50,6 +50,9 @@ class FakeEngine : public Engine {
   absl::StatusOr<Record> Get(std::string_view, uint32_t, ReadTier) const override {
     return absl::NotFoundError("");
   }
+  absl::StatusOr<uint64_t> TagOf(std::string_view, ReadTier) const override { return 0; }
+  std::optional<SourcePosition> PositionOf(uint8_t, int64_t) const override { return std::nullopt; }
+  int64_t latest_timestamp_us() const override { return 0; }
   std::shared_ptr<const EngineView> View() const override {
     return std::make_shared<DecreeView>(applied_);
   }

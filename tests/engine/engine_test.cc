@@ -8,9 +8,11 @@
 #include <map>
 #include <random>
 
+#include "base/crc.h"
 #include "base/raw_key.h"
 #include "engine/memory_engine.h"
 #include "engine/rocksdb_engine.h"
+#include "env/clock.h"
 #include "tests/engine/test_environment.h"
 
 namespace arion {
@@ -98,6 +100,102 @@ TEST_P(EngineTest, ManyMutationsAtOnceAreAppliedInTurnAndTheDecreeOfTheLastSurvi
   CrashAndOpen();
   EXPECT_EQ(engine_->last_applied(), Decree(3));
   EXPECT_EQ(Read(a_), "2");
+}
+
+TEST_P(EngineTest, ARecordsTagIsItsMutationsOrItsOwnAndStaysBehindItsExpiry) {
+  EXPECT_EQ(*engine_->TagOf(a_, ReadTier::kAll), 0u);
+  const TimeTag own{.timestamp_us = 70, .cluster_id = 1},
+      other{.timestamp_us = 60, .cluster_id = 2};
+  const WriteOp ops[] = {Put(a_, "1", kNow - 1),
+                         {.key = b_, .value = "2", .time_tag = other.packed()}};
+  ASSERT_TRUE(engine_->Apply(Decree(1), 70, ops).ok());
+  EXPECT_EQ(Read(a_), "none");
+  EXPECT_EQ(*engine_->TagOf(a_, ReadTier::kAll), own.packed());
+  EXPECT_EQ(*engine_->TagOf(b_, ReadTier::kAll), other.packed());
+  ASSERT_TRUE(engine_->Flush().ok());
+  CrashAndOpen();
+  EXPECT_EQ(*engine_->TagOf(a_, ReadTier::kAll), own.packed());
+  Apply({Remove(a_)});
+  EXPECT_EQ(*engine_->TagOf(a_, ReadTier::kAll), 0u) << "this remove leaves nothing";
+}
+
+TEST_P(EngineTest, ATombstoneTellsItsTimeAndIsNoRecord) {
+  const auto remove = [](const std::string& key, uint64_t tag) {
+    return WriteOp{
+        .kind = WriteOp::Kind::kRemove, .key = key, .time_tag = tag, .leaves_tombstone = true};
+  };
+  constexpr int64_t kTime = kExpiryEpochUnixSeconds * 1000000;
+  const TimeTag own{.timestamp_us = kTime + 70, .cluster_id = 1, .deleted = true};
+  const TimeTag other{.timestamp_us = kTime + 60, .cluster_id = 2, .deleted = true};
+  Apply({Put(a_, "1")});
+  const WriteOp ops[] = {remove(a_, 0), remove(b_, other.packed())};
+  ASSERT_TRUE(engine_->Apply(Decree(2), kTime + 70, ops).ok());
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(*engine_->TagOf(a_, ReadTier::kAll), own.packed());
+    EXPECT_EQ(*engine_->TagOf(b_, ReadTier::kAll), other.packed());
+    EXPECT_EQ(Read(a_), "none");
+    EXPECT_FALSE(engine_->View()->Walk({}, Direction::kForward)->Valid());
+    ASSERT_TRUE(engine_->Flush().ok());
+    CrashAndOpen();
+  }
+  const WriteOp put = Put(a_, "2");
+  ASSERT_TRUE(engine_->Apply(Decree(3), kTime + 80, {&put, 1}).ok());
+  EXPECT_EQ(TimeTag::FromPacked(*engine_->TagOf(a_, ReadTier::kAll)).timestamp_us, kTime + 80);
+}
+
+TEST_P(EngineTest, TombstonesGoWhenTheirTimeIsOverAndThoseOfOthersWhenItIsKnown) {
+  constexpr int64_t kDay = 24 * 3600;
+  const auto at = [](int64_t seconds) { return (kExpiryEpochUnixSeconds + seconds) * 1000000; };
+  const WriteOp ops[] = {
+      {.kind = WriteOp::Kind::kRemove, .key = a_, .leaves_tombstone = true},
+      {.kind = WriteOp::Kind::kRemove,
+       .key = b_,
+       .time_tag = TimeTag{.timestamp_us = at(9000), .cluster_id = 2, .deleted = true}.packed(),
+       .leaves_tombstone = true}};
+  ASSERT_TRUE(engine_->Apply(Decree(1), at(1000), ops).ok());
+  const auto checkpoint_at = [&](int64_t seconds) {
+    environment_.set_expiry_now(static_cast<uint32_t>(seconds));
+    Apply({});
+    ASSERT_TRUE(engine_->Checkpoint().ok());
+  };
+  checkpoint_at(500 + kDay);
+  EXPECT_NE(*engine_->TagOf(a_, ReadTier::kAll), 0u);
+  checkpoint_at(5000 + kDay);
+  EXPECT_EQ(*engine_->TagOf(a_, ReadTier::kAll), 0u);
+  EXPECT_NE(*engine_->TagOf(b_, ReadTier::kAll), 0u);
+  engine_->SetOwnership(
+      {.index = static_cast<int32_t>((PartitionHash(b_) + 1) % 1024), .count = 1024});
+  checkpoint_at(8999 + kDay);
+  EXPECT_EQ(*engine_->TagOf(b_, ReadTier::kAll), 0u);
+}
+
+TEST_P(EngineTest, PositionsAndTheLatestTimeComeWithTheDecree) {
+  const SourcePosition position{
+      .cluster_id = 2, .duplication_id = 7, .decree = Decree(5), .updates = 3, .timestamp_us = 60};
+  const WriteOp put = Put(a_, "1");
+  const Engine::AppliedMutation mutations[] = {
+      {.decree = Decree(1), .timestamp_us = 5'000'000, .ops = {&put, 1}, .position = position},
+      {.decree = Decree(2), .timestamp_us = 4'000'000, .ops = {&put, 1}}};
+  EXPECT_EQ(engine_->latest_timestamp_us(), 0);
+  ASSERT_TRUE(engine_->ApplyAll(mutations).ok());
+  EXPECT_EQ(engine_->latest_timestamp_us(), 5'000'000);
+  EXPECT_EQ(engine_->PositionOf(2, 7), position);
+  EXPECT_EQ(engine_->PositionOf(2, 8), std::nullopt);
+  ASSERT_TRUE(engine_->Checkpoint().ok());
+  // As a learner gets it.
+  std::shared_ptr<void> hold;
+  const auto files = engine_->NewestCheckpoint(&hold);
+  ASSERT_TRUE(files.ok());
+  const std::string learner = environment_.root() + "/3.0.pegasus/data";
+  ASSERT_TRUE(factory_->InstallCheckpoint(files->directory, files->decree, learner).ok());
+  const auto installed = factory_->Open(learner);
+  ASSERT_TRUE(installed.ok());
+  CrashAndOpen();
+  for (Engine* engine : {engine_.get(), installed->get()}) {
+    EXPECT_EQ(engine->PositionOf(2, 7), position);
+    EXPECT_GE(engine->latest_timestamp_us(), 5'000'000);
+    EXPECT_LE(engine->latest_timestamp_us(), 6'000'000);
+  }
 }
 
 TEST_P(EngineTest, AMutationWithoutOperationsOnlyAdvancesTheDecree) {

@@ -114,6 +114,20 @@ TEST_F(MemoryEngineTest, WhatHasExpiredForGoodIsNotWritten) {
   EXPECT_EQ(engine->size_bytes(), b_.size() + 1);
 }
 
+TEST_F(MemoryEngineTest, WhereTagsAreComparedTheExpiredStayForAnHour) {
+  const auto engine = Open("1");
+  Put(*engine, a_, "1", 100);
+  const Engine::AppliedMutation judged{
+      .decree = engine->last_applied() + 1, .timestamp_us = 1, .ops = {}, .compares_tags = true};
+  ASSERT_TRUE(engine->ApplyAll({&judged, 1}).ok());
+  environment_.set_expiry_now(3600);
+  ASSERT_TRUE(engine->Flush().ok());
+  EXPECT_EQ(engine->size_bytes(), a_.size() + 1);
+  environment_.set_expiry_now(3800);
+  ASSERT_TRUE(engine->Flush().ok());
+  EXPECT_EQ(engine->size_bytes(), 0u);
+}
+
 TEST_F(MemoryEngineTest, KeysOfOtherPartitionsAreNotWrittenOnceItIsKnownWhichTheyAre) {
   const auto engine = Open("1");
   const std::string other = JoinRawKey("g", "a");
