@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "client_requests/admission.h"
 #include "client_requests/office.h"
+#include "data_api/duplicate_judge.h"
 #include "data_api/duplicated_writes.h"
 #include "env/file_system.h"
 #include "rpc/thrift_codec.h"
@@ -23,6 +24,8 @@ constexpr uint64_t kExpandedBytesMax = 128 << 20;
 
 // Of one hash key in the order of writes.
 constexpr uint64_t kOrderBytes = 200;
+// A DUPLICATE looks at so many records on the strand; each takes some microseconds.
+constexpr size_t kRecordsOnStrand = 64;
 
 // Of a client's write.
 RequestKind KindOf(WriteCode code) {
@@ -100,7 +103,8 @@ void ClientWrites::Enter(WriteCode code, ClientRequest request, Instant deadline
     return request.responder.Reply(
         ErrorCode::kOk, EncodeAnswer(code, operation->Refusal(), partition_.pid, kInvalidDecree,
                                      partition_.server));
-  Enter(*std::move(operation), {}, std::move(request), deadline);
+  const bool is_decided = operation->NeedsRecord();
+  Enter(*std::move(operation), {}, is_decided, std::move(request), deadline);
 }
 
 // A sender of 2.5.0 ends its process where the answer itself says "invalid argument", and repeats
@@ -118,15 +122,20 @@ void ClientWrites::EnterDuplicate(ClientRequest request, Instant deadline) {
                   "[arion.server]");
   absl::StatusOr<DuplicateRequest> duplicate = DecodeSentDuplicate(request.body);
   if (!duplicate.ok()) return refuse(ErrorCode::kInvalidData, duplicate.status().ToString());
-  if (const auto refusal = RefusalOf(*duplicate, options_.duplication_group)) {
+  if (const auto refusal =
+          RefusalOf(*duplicate, options_.duplication_group, partition_.clock.WallMicros())) {
     LOG_EVERY_T(WARNING, 10) << partition_.tag() << " a DUPLICATE of "
                              << request.header.from.ToString()
                              << " refused: " << Text(*refusal->error_hint)
-                             << "; both clusters need the same duplication group";
+                             << (refusal->error ==
+                                         static_cast<int32_t>(StorageError::kInvalidArgument)
+                                     ? "; both clusters need the same duplication group"
+                                     : "");
     return request.responder.Reply(ErrorCode::kOk, EncodeWrapped(*refusal));
   }
-  if (WantsToYield(*duplicate))
-    return refuse(ErrorCode::kOperationDisabled, "it asks to yield to later records");
+  const bool is_judged =
+      DuplicateJudge::IsNeeded(*duplicate, IsDuplicated() ? DuplicateJudge::Compares::kAll
+                                                          : DuplicateJudge::Compares::kAsked);
   std::vector<int64_t> times;
   times.reserve(duplicate->entries.size());
   for (const DuplicateEntry& entry : duplicate->entries) {
@@ -137,11 +146,16 @@ void ClientWrites::EnterDuplicate(ClientRequest request, Instant deadline) {
   absl::StatusOr<WriteOperation> operation =
       WriteOperation::OfDuplicate(*std::move(duplicate), std::move(request.body));
   if (!operation.ok()) return refuse(ErrorCode::kInvalidData, operation.status().ToString());
-  Enter(*std::move(operation), std::move(times), std::move(request), deadline);
+  Enter(*std::move(operation), std::move(times), is_judged, std::move(request), deadline);
+}
+
+bool ClientWrites::IsDuplicated() const {
+  return hooks_.is_duplicated != nullptr ? hooks_.is_duplicated()
+                                         : partition_.office.app().duplicating;
 }
 
 void ClientWrites::Enter(WriteOperation operation, std::vector<int64_t> source_times_us,
-                         ClientRequest request, Instant deadline) {
+                         bool is_decided, ClientRequest request, Instant deadline) {
   const auto refuse = [&](ErrorCode error) { request.responder.Reply(error); };
   const WriteCode code = operation.code();
   // What the write will occupy in the log and the engine, not what came.
@@ -170,7 +184,6 @@ void ClientWrites::Enter(WriteOperation operation, std::vector<int64_t> source_t
   }
 
   const ClientToken token = hooks_.new_token();
-  const bool is_decided = operation.NeedsRecord();
   // Tokens rise, so the hint is right.
   under_way_.emplace_hint(under_way_.end(), token,
                           UnderWay{.responder = std::move(request.responder),
@@ -179,12 +192,11 @@ void ClientWrites::Enter(WriteOperation operation, std::vector<int64_t> source_t
                                    .deadline = deadline,
                                    .hashes = hashes,
                                    .bytes = bytes + sizeof(UnderWay),
-                                   .source_times_us = std::move(source_times_us)});
+                                   .source_times_us = std::move(source_times_us),
+                                   .is_decided = is_decided});
   undecided_bytes_ += bytes + sizeof(UnderWay);
-  if (is_decided)
-    order_.Enter(hashes[0], token, WriteOrder::Kind::kDecided);
-  else
-    order_.EnterAll(hashes, token);
+  order_.EnterAll(hashes, token,
+                  is_decided ? WriteOrder::Kind::kDecided : WriteOrder::Kind::kBlind);
   Begin();
 }
 
@@ -217,7 +229,7 @@ void ClientWrites::Begin() {
 void ClientWrites::BeginOne(ClientToken token, UnderWay& write) {
   // Asked when its turn comes, so what waited too long is not logged.
   if (partition_.IsTooLate(write.deadline)) return Drop(token, write);
-  if (write.operation->NeedsRecord()) return LookAndDecide(token, write);
+  if (write.is_decided) return LookAndDecide(token, write);
   Order(token, write, std::nullopt, ExpiryNow(partition_.clock));
 }
 
@@ -236,6 +248,7 @@ void ClientWrites::LookAndDecide(ClientToken token, UnderWay& write) {
     at_barrier_.push_back(token);
     return;
   }
+  if (write.code == WriteCode::kDuplicate) return LookAndJudge(token, write);
   const uint32_t now = ExpiryNow(partition_.clock);
   std::string key = write.operation->record_key();
   absl::StatusOr<Record> record = partition_.engine->Get(key, now, ReadTier::kCacheOnly);
@@ -264,43 +277,116 @@ void ClientWrites::LookAndDecide(ClientToken token, UnderWay& write) {
 
 void ClientWrites::Decide(ClientToken token, UnderWay& write, absl::StatusOr<Record> record,
                           uint32_t now) {
-  if (partition_.IsTooLate(write.deadline)) return Drop(token, write);
-  // replica/P1, as for reads: what was found counts only if this server may still speak for the
-  // partition.
-  if (partition_.office.ReadGate(ReadKind::kPrimaryOnly) != ErrorCode::kOk)
-    return LookAndDecide(token, write);
+  if (!MayDecide(token, write)) return;
   if (record.ok()) return Order(token, write, *std::move(record), now);
   if (absl::IsNotFound(record.status())) return Order(token, write, std::nullopt, now);
+  FailToLook(token, write, record.status());
+}
+
+bool ClientWrites::MayDecide(ClientToken token, UnderWay& write) {
+  if (partition_.IsTooLate(write.deadline)) {
+    Drop(token, write);
+    return false;
+  }
+  // replica/P1, as for reads: what was found counts only if this server may still speak for the
+  // partition.
+  if (partition_.office.ReadGate(ReadKind::kPrimaryOnly) == ErrorCode::kOk) return true;
+  LookAndDecide(token, write);
+  return false;
+}
+
+void ClientWrites::FailToLook(ClientToken token, UnderWay& write, const absl::Status& status) {
   const StorageError error =
-      absl::IsDataLoss(record.status()) ? StorageError::kCorruption : StorageError::kIOError;
+      absl::IsDataLoss(status) ? StorageError::kCorruption : StorageError::kIOError;
   Finish(token, ErrorCode::kOk,
          EncodeAnswer(write.code, {.error = error}, partition_.pid, kInvalidDecree,
                       partition_.server));
-  if (!IsRefusal(record.status()))
-    partition_.fence(absl::StrCat("read: ", record.status().ToString()));
+  if (!IsRefusal(status)) partition_.fence(absl::StrCat("read: ", status.ToString()));
+}
+
+void ClientWrites::LookAndJudge(ClientToken token, UnderWay& write) {
+  absl::StatusOr<DuplicateRequest> request = DecodeSentDuplicate(write.operation->body());
+  CHECK(request.ok()) << "it was decoded before: " << request.status();
+  // Asked now: the table may be duplicated since it came.
+  auto judge = std::make_shared<DuplicateJudge>(
+      *std::move(request),
+      IsDuplicated() ? DuplicateJudge::Compares::kAll : DuplicateJudge::Compares::kAsked);
+  if (judge->keys() <= kRecordsOnStrand) {
+    const absl::Status looked = judge->Look(*partition_.engine, ReadTier::kCacheOnly);
+    if (!absl::IsUnavailable(looked)) return Judge(token, write, *judge, looked);
+  }
+  write.phase = UnderWay::Phase::kReading;
+  partition_.in_pool(
+      [engine = partition_.engine, judge] { return judge->Look(*engine, ReadTier::kAll); },
+      [this, token, ballot = partition_.office.ballot(), judge](const absl::Status& looked) {
+        const auto it = under_way_.find(token);
+        // It was refused meanwhile (RefuseUndecided).
+        if (it == under_way_.end()) return;
+        // Under another ballot another primary may have written meanwhile.
+        if (ballot == partition_.office.ballot())
+          Judge(token, it->second, *judge, looked);
+        else
+          LookAndDecide(token, it->second);
+        // The decision may let others begin.
+        Begin();
+      });
+}
+
+void ClientWrites::Judge(ClientToken token, UnderWay& write, DuplicateJudge& judge,
+                         const absl::Status& looked) {
+  if (!MayDecide(token, write)) return;
+  if (!looked.ok()) return FailToLook(token, write, looked);
+  if (!IsOwned(token, write)) return;
+  std::optional<std::string> kept = std::move(judge).Keep();
+  // Nothing to log: all of it was taken before, or later writes stay.
+  if (!kept) return Log(token, write, {});
+  WriteOutcome outcome;
+  outcome.updates.push_back(
+      {.code = WriteCode::kDuplicate, .serialization = 1, .data = *std::move(kept)});
+  Log(token, write, std::move(outcome));
+}
+
+// client_writes/W3: it may have waited here over a split.
+bool ClientWrites::IsOwned(ClientToken token, UnderWay& write) {
+  if (write.operation->IsOwned(admission_.Settings().KeysOf(partition_.pid.index))) return true;
+  Finish(token, ErrorCode::kParentPartitionMisused, {});
+  return false;
 }
 
 void ClientWrites::Order(ClientToken token, UnderWay& write, const std::optional<Record>& record,
                          uint32_t now) {
-  // client_writes/W3: it may have waited here over a split.
-  if (!write.operation->IsOwned(admission_.Settings().KeysOf(partition_.pid.index)))
-    return Finish(token, ErrorCode::kParentPartitionMisused, {});
-  // Asked before Decide, which ends the operation.
-  const bool was_decided = write.operation->NeedsRecord();
-  write.outcome = (*std::move(write.operation)).Decide(record, admission_.Settings(), now);
+  if (!IsOwned(token, write)) return;
+  if (IsDuplicated()) {
+    // It came before the table was duplicated, and looked at nothing: its sender repeats it.
+    if (write.code == WriteCode::kDuplicate) return Finish(token, ErrorCode::kBusy, {});
+    write.operation->LeaveTombstones();
+  }
+  Log(token, write, (*std::move(write.operation)).Decide(record, admission_.Settings(), now));
+}
+
+void ClientWrites::Log(ClientToken token, UnderWay& write, WriteOutcome outcome) {
   write.operation.reset();
+  write.outcome = std::move(outcome);
   // Nothing to log, such as a check that did not pass: answered without a decree.
   if (write.outcome.updates.empty())
     return Finish(
         token, ErrorCode::kOk,
         EncodeAnswer(write.code, write.outcome, partition_.pid, kInvalidDecree, partition_.server));
   ClientWrite event{.token = token, .received_at_us = partition_.clock.WallMicros()};
+  // client_writes/W4. What is in the log and not in the engine yet the core knows itself.
+  if (partition_.engine != nullptr)
+    event.received_at_us =
+        std::max(event.received_at_us, partition_.engine->latest_timestamp_us() + 1);
+  for (const int64_t source_us : write.source_times_us)
+    event.received_at_us = std::max(event.received_at_us, source_us + 1);
   // The updates go with the event; the outcome without them is kept for the answer.
   event.updates = std::exchange(write.outcome.updates, {});
   write.phase = UnderWay::Phase::kOrdered;
   undecided_bytes_ -= write.bytes;
-  if (was_decided) order_.Settle(write.hashes[0]);  // what becomes ready begins behind this one
-  hooks_.order(std::move(event));                   // it may end the write at once
+  // What becomes ready begins behind this one.
+  if (write.is_decided)
+    for (const uint64_t hash : write.hashes) order_.Settle(hash);
+  hooks_.order(std::move(event));  // it may end the write at once
 }
 
 void ClientWrites::Finish(ClientToken token, ErrorCode error, std::string body) {
@@ -315,7 +401,8 @@ ClientWrites::UnderWay ClientWrites::End(ClientToken token) {
   // The core settles the place of an ordered write; of any other it is settled by its end.
   if (write.phase != UnderWay::Phase::kOrdered) {
     undecided_bytes_ -= write.bytes;
-    if (IsDecided(write.code)) order_.Settle(write.hashes[0]);
+    if (write.is_decided)
+      for (const uint64_t hash : write.hashes) order_.Settle(hash);
   }
   for (const uint64_t hash : write.hashes) order_.Leave(hash);
   return write;

@@ -4,7 +4,9 @@
 // Shapes    A write enters the order of its hash keys (data_api/write_order.h). One that needs a
 //           record looks at it when its turn comes: behind the barrier of a new primary, in the
 //           cache or through the disk's pool. What waits for others is 64 MiB at most. A DUPLICATE
-//           is taken as a whole or not at all.
+//           is refused as a whole or not at all. Of one that may come twice, or where both clusters
+//           write the table, what is new is logged: it looks at all its records when its turn comes
+//           (data_api/duplicate_judge.h).
 // Threads   Strand-bound.
 // Lifetime  A part of a replica, beside its ServedPartition and its Admission.
 // Promises  client_writes/W1  A write that needs a record is decided once, under the ballot in
@@ -14,6 +16,9 @@
 //               others begin.
 //           client_writes/W3  What is ordered has keys of this partition only, by the count of that
 //               moment: a record that nobody would find is not acknowledged.
+//           client_writes/W4  A mutation's time is later than that of each one before, and than
+//               those of all duplicated writes in it: a client's write has a later time than what
+//               it replaces.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -38,6 +43,7 @@
 namespace arion {
 
 class Admission;
+class DuplicateJudge;
 struct ServedPartition;
 
 // One for each replica. Write enters a request; Begin is called whenever the office, the watermarks
@@ -49,6 +55,9 @@ class ClientWrites {
     std::function<ClientToken()> new_token;
     // Gives it to the core, which may answer at once.
     std::function<void(ClientWrite)> order;
+    // Whether what is written here goes to another cluster, so that both may write the table; null:
+    // as the table says.
+    std::function<bool()> is_duplicated = nullptr;
   };
   struct Options {
     // Of one write; 0: no limit.
@@ -108,6 +117,8 @@ class ClientWrites {
     uint64_t bytes = 0;
     // Of a DUPLICATE: when its writes were ordered in their cluster; microseconds since 1970.
     std::vector<int64_t> source_times_us;
+    // What it writes depends on records.
+    bool is_decided = false;
   };
   enum class Throttles : uint8_t { kToBeAsked, kPassed };
   void Write(WriteCode code, ClientRequest request, Instant deadline, Throttles throttles);
@@ -115,13 +126,24 @@ class ClientWrites {
   bool IsOversized(WriteCode code, uint64_t bytes);
   void Enter(WriteCode code, ClientRequest request, Instant deadline);
   void EnterDuplicate(ClientRequest request, Instant deadline);
-  void Enter(WriteOperation operation, std::vector<int64_t> source_times_us, ClientRequest request,
-             Instant deadline);
+  // `source_times_us`, `is_decided`: as UnderWay.
+  void Enter(WriteOperation operation, std::vector<int64_t> source_times_us, bool is_decided,
+             ClientRequest request, Instant deadline);
   void BeginOne(ClientToken token, UnderWay& write);
   void Drop(ClientToken token, UnderWay& write);
   void LookAndDecide(ClientToken token, UnderWay& write);
   void Decide(ClientToken token, UnderWay& write, absl::StatusOr<Record> record, uint32_t now);
+  // The same for a DUPLICATE.
+  void LookAndJudge(ClientToken token, UnderWay& write);
+  void Judge(ClientToken token, UnderWay& write, DuplicateJudge& judge, const absl::Status& looked);
+  // Whether to go on with what was read. False: it is dropped, or looks again.
+  bool MayDecide(ClientToken token, UnderWay& write);
+  void FailToLook(ClientToken token, UnderWay& write, const absl::Status& status);
   void Order(ClientToken token, UnderWay& write, const std::optional<Record>& record, uint32_t now);
+  // What is decided of it. False: it is refused instead.
+  bool IsOwned(ClientToken token, UnderWay& write);
+  void Log(ClientToken token, UnderWay& write, WriteOutcome outcome);
+  bool IsDuplicated() const;
   void CountLag(const std::vector<int64_t>& source_times_us);
   void Finish(ClientToken token, ErrorCode error, std::string body);
   // Takes it out of those under way.

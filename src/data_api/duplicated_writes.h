@@ -9,7 +9,9 @@
 #pragma once
 
 #include <absl/status/statusor.h>
+#include <absl/time/time.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,11 +33,21 @@ std::optional<WriteCode> CodeOf(const DuplicateEntry& entry);
 // The name of its operation for people: printable and short, for it may be any bytes.
 std::string NameOf(const DuplicateEntry& entry);
 
-// Whether one of them is to yield to a later record of its key, which is not done here.
-bool WantsToYield(const DuplicateRequest& request);
+// How far into the future the time of a duplicated write may be: this cluster's own writes get
+// later ones from then on, for as long.
+inline constexpr absl::Duration kAheadMax = absl::Hours(24);
 // The answer to a request that must not be taken: of a cluster that is not in the group, of this
-// cluster itself, or with a code that can't be duplicated. nullopt: neither.
+// cluster itself, with a code that can't be duplicated, or of a time that can't be right by this
+// server's clock (`now_us`: since 1970). nullopt: neither.
 std::optional<DuplicateResponse> RefusalOf(const DuplicateRequest& request,
-                                           const DuplicationGroup& group);
+                                           const DuplicationGroup& group, int64_t now_us);
+
+// A REMOVE or MULTI_REMOVE in the log of a table that is duplicated itself leaves tombstones
+// (engine.h): its body ends with a field that says so, which is passed over by whoever does not
+// know it, version 2.5.0 among them. Bodies of other codes, and those that do not decode, have none.
+std::string WithTombstoneMark(WriteCode code, std::string body);
+bool HasTombstoneMark(WriteCode code, std::string_view body);
+// As a client sends it.
+std::string WithoutTombstoneMark(WriteCode code, std::string body);
 
 }  // namespace arion

@@ -29,7 +29,7 @@ absl::Status MutationBatch::Add(const Mutation& mutation, const Engine& engine, 
   CHECK(MayTake(mutation)) << "decree " << mutation.decree << " must begin a batch";
   ASSIGN_OR_RETURN(MutationOperations decoded, MutationOperations::Decode(mutation, engine, tier));
   for (const WriteOp& op : decoded.ops()) bytes_ += op.key.size() + op.value.size();
-  mutations_.push_back({mutation.decree, mutation.timestamp_us, decoded.ops()});
+  mutations_.push_back(decoded.applied());
   // The lists that the span points into move with it, and stay where they are.
   operations_.push_back(std::move(decoded));
   return absl::OkStatus();

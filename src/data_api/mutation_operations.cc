@@ -35,6 +35,8 @@ uint32_t ExpirySecondsOf(const Mutation& mutation) {
 absl::StatusOr<MutationOperations> MutationOperations::Decode(const Mutation& mutation,
                                                               const Engine& engine, ReadTier tier) {
   MutationOperations decoded;
+  decoded.decree_ = mutation.decree;
+  decoded.timestamp_us_ = mutation.timestamp_us;
   // All of kept_ first, then ops_, which points into it: a vector that grows would move the bytes.
   // A DUPLICATE or MULTI_PUT may hold more changes than there are updates.
   decoded.kept_.reserve(mutation.updates.size());
@@ -47,13 +49,22 @@ absl::StatusOr<MutationOperations> MutationOperations::Decode(const Mutation& mu
                             .key = request.key.bytes,
                             .value = request.value.bytes,
                             .expire_ts = static_cast<uint32_t>(request.expire_ts_seconds),
-                            .time_tag = kept.time_tag});
+                            .time_tag = kept.time_tag,
+                            .leaves_tombstone = kept.leaves_tombstone});
   }
   return decoded;
 }
 
-void MutationOperations::Add(WriteOp::Kind kind, UpdateRequest request) {
-  kept_.push_back({kind, std::move(request), time_tag_});
+void MutationOperations::Put(UpdateRequest request) {
+  kept_.push_back({WriteOp::Kind::kPut, std::move(request), time_tag_, false});
+}
+
+// Of another cluster's, the primary here has said whether a tombstone is left.
+void MutationOperations::Remove(std::string raw_key, const Update& update) {
+  const bool leaves_tombstone =
+      time_tag_ == 0 ? HasTombstoneMark(update.code, update.data) : compares_tags_;
+  kept_.push_back(
+      {WriteOp::Kind::kRemove, {.key = Blob(std::move(raw_key))}, time_tag_, leaves_tombstone});
 }
 
 absl::Status MutationOperations::Take(const Mutation& mutation, const Update& update,
@@ -65,13 +76,13 @@ absl::Status MutationOperations::Take(const Mutation& mutation, const Update& up
     case WriteCode::kPut: {
       ASSIGN_OR_RETURN(UpdateRequest put, DecodeWrapped<UpdateRequest>(update.data));
       if (!IsRawKey(put.key)) return Malformed(mutation);
-      Add(WriteOp::Kind::kPut, std::move(put));
+      Put(std::move(put));
       return absl::OkStatus();
     }
     case WriteCode::kRemove: {
       ASSIGN_OR_RETURN(Blob key, DecodeWrapped<Blob>(update.data));
       if (!IsRawKey(key)) return Malformed(mutation);
-      Add(WriteOp::Kind::kRemove, {.key = std::move(key)});
+      Remove(std::move(key.bytes), update);
       return absl::OkStatus();
     }
     case WriteCode::kMultiPut: {
@@ -79,16 +90,16 @@ absl::Status MutationOperations::Take(const Mutation& mutation, const Update& up
       // A hash key's length must fit the two bytes in front of a raw key.
       if (put.hash_key.bytes.size() > kHashKeyBytesMax) return Malformed(mutation);
       for (KeyValue& kv : put.kvs)
-        Add(WriteOp::Kind::kPut, {.key = JoinRawKey(put.hash_key, kv.key),
-                                  .value = std::move(kv.value),
-                                  .expire_ts_seconds = put.expire_ts_seconds});
+        Put({.key = JoinRawKey(put.hash_key, kv.key),
+             .value = std::move(kv.value),
+             .expire_ts_seconds = put.expire_ts_seconds});
       return absl::OkStatus();
     }
     case WriteCode::kMultiRemove: {
       ASSIGN_OR_RETURN(MultiRemoveRequest remove, DecodeWrapped<MultiRemoveRequest>(update.data));
       if (remove.hash_key.bytes.size() > kHashKeyBytesMax) return Malformed(mutation);
       for (const Blob& sort_key : remove.sort_keys)
-        Add(WriteOp::Kind::kRemove, {.key = JoinRawKey(remove.hash_key, sort_key)});
+        Remove(JoinRawKey(remove.hash_key, sort_key), update);
       return absl::OkStatus();
     }
     case WriteCode::kIncr:
@@ -108,6 +119,14 @@ absl::Status MutationOperations::Take(const Mutation& mutation, const Update& up
 absl::Status MutationOperations::TakeDuplicated(const Mutation& mutation, const Update& update,
                                                 const Engine& engine, ReadTier tier) {
   ASSIGN_OR_RETURN(DuplicateRequest request, DecodeLoggedDuplicate(update.data));
+  compares_tags_ = request.is_judged.value_or(false);
+  if (request.duplication_id && request.source_decree && !request.entries.empty())
+    position_ = SourcePosition{
+        .cluster_id = static_cast<uint8_t>(request.entries.back().cluster_id.value_or(0)),
+        .duplication_id = *request.duplication_id,
+        .decree = Decree(*request.source_decree),
+        .updates = request.source_update.value_or(0),
+        .timestamp_us = request.source_time_us.value_or(0)};
   for (DuplicateEntry& entry : request.entries) {
     if (entry.verify_timetag.value_or(false))
       return absl::UnimplementedError(

@@ -367,6 +367,16 @@ std::string WriteOperation::record_key() const {
 
 WriteOutcome WriteOperation::Decide(const std::optional<Record>& record,
                                     const TableSettings& settings, uint32_t now) && {
+  WriteOutcome outcome = DecideUnmarked(record, settings, now);
+  for (Update& update : outcome.updates)
+    update.data = leaves_tombstones_ ? WithTombstoneMark(update.code, std::move(update.data))
+                                     // A client's own mark says nothing.
+                                     : WithoutTombstoneMark(update.code, std::move(update.data));
+  return outcome;
+}
+
+WriteOutcome WriteOperation::DecideUnmarked(const std::optional<Record>& record,
+                                            const TableSettings& settings, uint32_t now) {
   CHECK(is_acceptable_);
   const auto as_it_came = [this](std::string data) {
     WriteOutcome outcome;

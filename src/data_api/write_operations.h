@@ -71,6 +71,10 @@ class WriteOperation {
   static absl::StatusOr<WriteOperation> OfDuplicate(DuplicateRequest request, std::string body);
 
   WriteCode code() const { return code_; }
+  // As it came.
+  const std::string& body() const { return body_; }
+  // What it removes leaves tombstones in the log's mutation, and only then.
+  void LeaveTombstones() { leaves_tombstones_ = true; }
   // False: the form alone refuses it (a key that is too long, an empty list, an unknown check).
   // Such a write has no keys and is not decided.
   bool IsAcceptable() const { return is_acceptable_; }
@@ -100,9 +104,12 @@ class WriteOperation {
                                std::vector<WriteOperation>>;
 
   bool WritesNothing() const;
+  WriteOutcome DecideUnmarked(const std::optional<Record>& record, const TableSettings& settings,
+                              uint32_t now);
 
   WriteCode code_ = WriteCode::kPut;
   bool is_acceptable_ = true;
+  bool leaves_tombstones_ = false;
   Request request_;
   // As it came; where possible it is what is logged.
   std::string body_;

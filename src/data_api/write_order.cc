@@ -14,13 +14,13 @@ void WriteOrder::Enter(uint64_t hash, Token token, Kind kind) {
   Promote(hash, key);
 }
 
-void WriteOrder::EnterAll(absl::Span<const uint64_t> hashes, Token token) {
+void WriteOrder::EnterAll(absl::Span<const uint64_t> hashes, Token token, Kind kind) {
   CHECK(!hashes.empty());
-  if (hashes.size() == 1) return Enter(hashes[0], token, Kind::kBlind);
+  if (hashes.size() == 1) return Enter(hashes[0], token, kind);
   several_[token] = {.hashes = {hashes.begin(), hashes.end()}, .turns_missing = hashes.size()};
   // Everywhere before it may begin anywhere.
   for (const uint64_t hash : hashes)
-    keys_[hash].waiting.push_back({token, Kind::kBlind, /*is_of_several=*/true});
+    keys_[hash].waiting.push_back({token, kind, /*is_of_several=*/true});
   // It can't begin, and its keys can't go, before the last one is looked at.
   for (const uint64_t hash : hashes) Promote(hash, keys_.at(hash));
 }
@@ -48,7 +48,7 @@ void WriteOrder::PromoteHere(uint64_t hash, Key& key, std::vector<uint64_t>* fre
     ++key.begun;
     key.is_deciding = next.kind == Kind::kDecided;
     ready_.push_back(next.token);
-    if (next.is_of_several) BeginElsewhere(hash, next.token, freed);
+    if (next.is_of_several) BeginElsewhere(hash, next, freed);
   }
   if (key.begun == 0 && key.waiting.empty()) keys_.erase(hash);
 }
@@ -61,14 +61,16 @@ bool WriteOrder::HasAllTurns(Waiting& first) {
 }
 
 // At its other keys than `here`, where it is the next one, too.
-void WriteOrder::BeginElsewhere(uint64_t here, Token token, std::vector<uint64_t>* freed) {
-  const auto several = several_.find(token);
+void WriteOrder::BeginElsewhere(uint64_t here, const Waiting& one, std::vector<uint64_t>* freed) {
+  const auto several = several_.find(one.token);
   for (const uint64_t hash : several->second.hashes) {
     if (hash == here) continue;
     Key& key = keys_.at(hash);
-    CHECK(key.waiting.front().token == token && !key.is_deciding);
+    CHECK(key.waiting.front().token == one.token && !key.is_deciding);
+    CHECK(one.kind == Kind::kBlind || key.begun == 0) << "write_order/Q2";
     key.waiting.pop_front();
     ++key.begun;
+    key.is_deciding = one.kind == Kind::kDecided;
     freed->push_back(hash);
   }
   several_.erase(several);

@@ -4,8 +4,8 @@
 //
 // Shapes    A write enters, begins, may settle, and leaves. Hash keys are told apart by a 64 bit
 //           hash: two that share it only wait needlessly. A write of several hash keys (DUPLICATE)
-//           enters under all of them at once, and begins when it is the next one at each. So what
-//           entered first never waits for what entered later, and no two wait for each other.
+//           enters under all of them at once, and begins when it may at each. So what entered first
+//           never waits for what entered later, and no two wait for each other.
 // Threads   Strand-bound; no clock, no I/O.
 // Promises  write_order/Q1  Writes to one hash key begin in the order they entered.
 //           write_order/Q2  While a decided write has begun and not settled, nothing else to its
@@ -25,7 +25,7 @@
 namespace arion {
 
 // For each write: Enter; when TakeReady returns its token, begin it; Settle if it is kDecided;
-// Leave, under each of its hash keys.
+// Leave. The last two under each of its hash keys.
 class WriteOrder {
  public:
   // The caller's name for a write. It rises from one write to the next.
@@ -39,9 +39,8 @@ class WriteOrder {
 
   // The write waits from now on, or is ready at once.
   void Enter(uint64_t hash, Token token, Kind kind);
-  // The same of a kBlind write of several hash keys; no hash stands twice, and there is one at
-  // least.
-  void EnterAll(absl::Span<const uint64_t> hashes, Token token);
+  // The same of a write of several hash keys; no hash stands twice, and there is one at least.
+  void EnterAll(absl::Span<const uint64_t> hashes, Token token, Kind kind = Kind::kBlind);
   // The next write to begin; nullopt: none may. From now on it has begun.
   std::optional<Token> TakeReady();
   // The decided write of this hash that has begun stands in the log, or never will.
@@ -79,7 +78,7 @@ class WriteOrder {
   void Promote(uint64_t hash, Key& key);
   void PromoteHere(uint64_t hash, Key& key, std::vector<uint64_t>* freed);
   bool HasAllTurns(Waiting& first);
-  void BeginElsewhere(uint64_t here, Token token, std::vector<uint64_t>* freed);
+  void BeginElsewhere(uint64_t here, const Waiting& one, std::vector<uint64_t>* freed);
 
   // Never iterated to decide anything: its order is not the same in each run.
   std::unordered_map<uint64_t, Key> keys_;

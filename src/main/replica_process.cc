@@ -63,6 +63,8 @@ RocksdbEngineOptions EngineOptions(const ServerConfig& config, const OpenFileSha
   options.open_files_max = files.tables_per_engine;
   if (config.block_cache_bytes != 0) options.block_cache_bytes = config.block_cache_bytes;
   if (config.write_buffer_bytes != 0) options.write_buffer_bytes = config.write_buffer_bytes;
+  if (config.replica.duplication_group.IsSet())
+    options.cluster_id = config.replica.duplication_group.own_id;
   return options;
 }
 

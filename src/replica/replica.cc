@@ -59,7 +59,9 @@ Replica::Replica(std::shared_ptr<const ReplicaHost> host, StrandPtr strand, Open
                .duplication_group = host_->options.duplication_group,
                .duplicate_lag_max = host_->options.duplicate_lag_max},
               {.new_token = [this] { return next_token_++; },
-               .order = [this](const ClientWrite& write) { Step(write); }}),
+               .order = [this](const ClientWrite& write) { Step(write); },
+               .is_duplicated =
+                   [this] { return core_->app().duplicating || duplications_.IsActive(); }}),
       compaction_(host_->env.clock(), pid_, disk_, host_->compactions, work_, store_.engine(),
                   {.wishes = [this]() -> const CompactionWishes& {
                      return admission_.Settings().compaction;

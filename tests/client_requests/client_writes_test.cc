@@ -6,6 +6,7 @@
 
 #include <deque>
 
+#include "data_api/duplicated_writes.h"
 #include "messages/client_messages.h"
 #include "messages/duplicate_messages.h"
 #include "tests/client_requests/served_world.h"
@@ -56,7 +57,9 @@ class ClientWritesTest : public ServedWorld {
                             [this](const ClientWrite& write) {
                               ordered_.push_back(write.token);
                               last_updates_ = write.updates;
+                              last_time_us_ = write.received_at_us;
                             }}};
+  int64_t last_time_us_ = 0;
   std::vector<Update> last_updates_;
 
   // Another cluster's put.
@@ -225,9 +228,6 @@ TEST_F(ClientWritesTest, OfADuplicateOnlyWhatItsOperatorMustChangeIsAnInvalidArg
   EXPECT_EQ(refused({Entry(Of("a")), Entry("\x01")}), ErrorCode::kInvalidData);
   EXPECT_EQ(refused({Entry(Of("a")), Entry(Of("b"), 2, std::string(1000, 'x'))}),
             ErrorCode::kInvalidData);
-  DuplicateEntry yields = Entry(Of("a"));
-  yields.verify_timetag = true;
-  EXPECT_EQ(refused({yields}), ErrorCode::kOperationDisabled);
   Split(8);
   EXPECT_EQ(refused({Entry(Of(kStays)), Entry(Of(kMoves))}), ErrorCode::kParentPartitionMisused);
   EXPECT_THAT(ordered_, IsEmpty()) << "nothing of them";
@@ -286,6 +286,122 @@ TEST_F(ClientWritesTest, ADuplicateKeepsTheOrderOfEachOfItsHashKeys) {
   Answer();
   Answer();
   EXPECT_EQ(Taken().size(), 4u);
+}
+
+// client_writes/W4
+TEST_F(ClientWritesTest, WhatComesBehindADuplicateHasALaterTime) {
+  const int64_t now = env_.clock().WallMicros();
+  DuplicateEntry ahead = Entry(Of("a"));
+  ahead.timestamp_us = now + 1000000;
+  Duplicate(1, {ahead, Entry(Of("b"))});
+  EXPECT_EQ(last_time_us_, now + 1000001);
+  // As if the server had been started anew: the engine alone knows.
+  const WriteOp op{.key = Key(1), .value = "v"};
+  ASSERT_TRUE(engine_->Apply(Decree(1), now + 5000000, {&op, 1}).ok());
+  Put(2, 2);
+  EXPECT_EQ(last_time_us_, now + 5000001);
+}
+
+TEST_F(ClientWritesTest, WhereBothClustersWriteTheLaterWriteStaysWhicheverComesFirst) {
+  office_.table.duplicating = true;
+  const int64_t now = env_.clock().WallMicros();
+  const std::string a = Of("a"), b = Of("b");
+  const WriteOp ops[] = {{.key = a, .value = "local"}, {.key = b, .value = "local"}};
+  ASSERT_TRUE(engine_->Apply(Decree(1), now, ops).ok());
+  const auto at = [](DuplicateEntry entry, int64_t time_us) {
+    entry.timestamp_us = time_us;
+    return entry;
+  };
+  Duplicate(1, {at(Entry(a), now - 1), at(Entry(b), now + 1)});
+  ASSERT_THAT(ordered_, ElementsAre(1));
+  const auto logged = DecodeWrapped<DuplicateRequest>(last_updates_.at(0).data);
+  ASSERT_TRUE(logged.ok());
+  ASSERT_EQ(logged->entries.size(), 1u);
+  EXPECT_EQ(logged->entries[0].timestamp_us, now + 1);
+  EXPECT_EQ(logged->is_judged, true);
+  Answer();
+  Taken();
+  Duplicate(2, {at(Entry(a), now - 1)});
+  EXPECT_THAT(Taken(), ElementsAre(Pair(2, ErrorCode::kOk))) << "nothing of it is logged";
+  EXPECT_EQ(*DecodeWrapped<DuplicateResponse>(last_body_), DuplicateResponse{.error = 0});
+  Duplicate(3, {at(Entry(a), now)});
+  EXPECT_THAT(ordered_, ElementsAre(3)) << "of two equal times the larger cluster's";
+}
+
+TEST_F(ClientWritesTest, WhatAsksToYieldDoesSoInAnyTable) {
+  const std::string a = Of("a");
+  const WriteOp op{.key = a, .value = "local"};
+  ASSERT_TRUE(engine_->Apply(Decree(1), 100, {&op, 1}).ok());
+  DuplicateEntry yields = Entry(a);
+  yields.verify_timetag = true;
+  Duplicate(1, {yields});
+  EXPECT_THAT(Taken(), ElementsAre(Pair(1, ErrorCode::kOk)));
+  EXPECT_THAT(ordered_, IsEmpty());
+  Duplicate(2, {Entry(a)});
+  EXPECT_THAT(ordered_, ElementsAre(2)) << "the last one to arrive wins";
+}
+
+// The engine does not have the first one when the second comes.
+TEST_F(ClientWritesTest, WhatComesTwiceWaitsForItsFirstTimeAndIsNotLoggedAgain) {
+  DuplicateRequest request{{Entry(Of("a")), Entry(Of("b"))}};
+  request.duplication_id = 9;
+  for (int i = 0; i < 2; ++i) {
+    request.entries[i].source_decree = 5;
+    request.entries[i].source_update = i + 1;
+  }
+  Duplicate(1, EncodeWrapped(request));
+  Duplicate(2, EncodeWrapped(request));
+  ASSERT_THAT(ordered_, ElementsAre(1));
+  const auto logged = DecodeWrapped<DuplicateRequest>(last_updates_.at(0).data);
+  EXPECT_EQ(logged->source_decree, 5);
+  EXPECT_EQ(logged->source_update, 2);
+  const Engine::AppliedMutation applied{.decree = Decree(1),
+                                        .timestamp_us = 2,
+                                        .ops = {},
+                                        .position = SourcePosition{2, 9, Decree(5), 2, 1}};
+  ASSERT_TRUE(engine_->ApplyAll({&applied, 1}).ok());
+  Answer();
+  EXPECT_THAT(Taken(), UnorderedElementsAre(Pair(1, ErrorCode::kOk), Pair(2, ErrorCode::kOk)));
+  EXPECT_THAT(ordered_, IsEmpty());
+  request.entries[1].source_update = 3;
+  Duplicate(3, EncodeWrapped(request));
+  ASSERT_THAT(ordered_, ElementsAre(3));
+  EXPECT_EQ(DecodeWrapped<DuplicateRequest>(last_updates_.at(0).data)->entries.size(), 1u);
+}
+
+TEST_F(ClientWritesTest, ManyRecordsAreLookedAtInThePool) {
+  office_.table.duplicating = true;
+  std::vector<DuplicateEntry> entries;
+  for (int i = 0; i < 100; ++i) entries.push_back(Entry(Key(i)));
+  Duplicate(1, entries);
+  EXPECT_THAT(ordered_, IsEmpty());
+  Put(2, 3);
+  Run(absl::Seconds(1));
+  EXPECT_THAT(ordered_, ElementsAre(1, 2));
+}
+
+TEST_F(ClientWritesTest, ADuplicateThatEnteredUnjudgedIsSentAgainWhereItMustBeJudgedByNow) {
+  office_.read_gate = ErrorCode::kInvalidState;
+  Incr(1, 1);
+  Duplicate(2, {Entry(Key(1))});
+  office_.table.duplicating = true;
+  office_.read_gate = ErrorCode::kOk;
+  Do([&] { writes_.Begin(); });
+  EXPECT_THAT(ordered_, ElementsAre(1));
+  EXPECT_THAT(Taken(), ElementsAre(Pair(2, ErrorCode::kBusy)));
+}
+
+TEST_F(ClientWritesTest, RemovesInADuplicatedTableLeaveTombstones) {
+  const std::string body = EncodeWrapped(Blob(Key(1)));
+  const auto remove = [&](int number) {
+    Do([&] {
+      writes_.Write(WriteCode::kRemove, Inbound(number, body), {.arrived = env_.clock().Now()});
+    });
+    return last_updates_.at(0).data;
+  };
+  EXPECT_EQ(remove(1), body);
+  office_.table.duplicating = true;
+  EXPECT_EQ(remove(2), WithTombstoneMark(WriteCode::kRemove, body));
 }
 
 TEST_F(ClientWritesTest, ADuplicateThatWaitsIsRefusedWithTheOfficeAndLeavesNothing) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data_api/duplicated_writes.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -30,7 +31,7 @@ DuplicateEntry Put(const char* hash_key, const char* sort_key, int8_t cluster_id
 
 TEST(DuplicatedWritesTest, WhatItsOperatorMustChangeIsAnsweredWithTheHintsOf25) {
   const auto hint = [](std::vector<DuplicateEntry> entries) {
-    const auto refusal = RefusalOf({std::move(entries)}, kGroup);
+    const auto refusal = RefusalOf({std::move(entries)}, kGroup, /*now_us=*/7);
     if (!refusal) return std::string("taken");
     EXPECT_EQ(refusal->error, static_cast<int32_t>(StorageError::kInvalidArgument));
     return refusal->error_hint.value_or("");
@@ -53,6 +54,81 @@ TEST(DuplicatedWritesTest, WhatItsOperatorMustChangeIsAnsweredWithTheHintsOf25) 
             "unrecognized task code \\xfe\\n");
   EXPECT_EQ(hint({{.task_code = Blob(std::string(1000, 'x')), .cluster_id = int8_t{2}}}).size(),
             std::string("unrecognized task code ").size() + 64);
+}
+
+// It may pass, so a sender must not take it for good.
+TEST(DuplicatedWritesTest, ATimeThatNoClockHasYetIsRefusedWithBothTimes) {
+  constexpr int64_t kNow = 1'700'000'000'000'000;
+  const auto refusal = [](int64_t time_us) {
+    DuplicateEntry entry = Put("a", "1");
+    entry.timestamp_us = time_us;
+    return RefusalOf({{entry}}, kGroup, kNow);
+  };
+  const int64_t day_us = absl::ToInt64Microseconds(kAheadMax);
+  EXPECT_FALSE(refusal(0)) << "not known";
+  EXPECT_FALSE(refusal(kNow + day_us));
+  for (const int64_t wrong : {kNow + day_us + 1, int64_t{1} << 60, INT64_MAX, int64_t{-1}}) {
+    const auto refused = refusal(wrong);
+    ASSERT_TRUE(refused) << wrong;
+    EXPECT_EQ(refused->error, static_cast<int32_t>(StorageError::kTryAgain));
+    EXPECT_THAT(*refused->error_hint, testing::HasSubstr("set the clocks"));
+  }
+  EXPECT_THAT(*refusal(kNow + 2 * day_us)->error_hint,
+              testing::HasSubstr("a write of 2023-11-16T22:13:20+00:00, here it is 2023-11-14"));
+}
+
+TEST(DuplicatedWritesTest, ATombstoneMarkIsPassedOverByWhoeverDoesNotKnowIt) {
+  constexpr auto kRemove = WriteCode::kRemove, kSeveral = WriteCode::kMultiRemove;
+  const std::string body = EncodeWrapped(Blob(JoinRawKey("h", "s")));
+  const std::string marked = WithTombstoneMark(kRemove, body);
+  EXPECT_TRUE(HasTombstoneMark(kRemove, marked));
+  EXPECT_FALSE(HasTombstoneMark(kRemove, body));
+  EXPECT_EQ(WithTombstoneMark(kRemove, marked), marked);
+  EXPECT_EQ(WithoutTombstoneMark(kRemove, marked), body);
+  EXPECT_EQ(WithoutTombstoneMark(kRemove, body + "x"), body + "x") << "as it came";
+  EXPECT_EQ(WithTombstoneMark(kRemove, body + "x"), marked);
+  EXPECT_EQ(DecodeWrapped<Blob>(marked)->bytes, JoinRawKey("h", "s"));
+  const MultiRemoveRequest request{.hash_key = "h", .sort_keys = {"1", "2"}};
+  const std::string several = WithTombstoneMark(kSeveral, EncodeWrapped(request));
+  EXPECT_TRUE(HasTombstoneMark(kSeveral, several));
+  EXPECT_EQ(*DecodeWrapped<MultiRemoveRequest>(several), request);
+  for (const char* bytes : {"", "x"}) {
+    EXPECT_EQ(WithTombstoneMark(kRemove, bytes), bytes);
+    EXPECT_FALSE(HasTombstoneMark(kRemove, bytes));
+  }
+}
+
+TEST(DuplicatedWritesTest, AKeyThatEndsAsAMarkIsNone) {
+  const std::string body =
+      EncodeWrapped(Blob(JoinRawKey("h", std::string("s\x02\x03\xec\x01", 5))));
+  ASSERT_TRUE(body.ends_with(std::string("\x02\x03\xec\x01\0", 5)));
+  EXPECT_FALSE(HasTombstoneMark(WriteCode::kRemove, body));
+  EXPECT_EQ(WithoutTombstoneMark(WriteCode::kRemove, body), body);
+  EXPECT_TRUE(HasTombstoneMark(WriteCode::kRemove, WithTombstoneMark(WriteCode::kRemove, body)));
+}
+
+TEST(DuplicatedWritesTest, OnlyRemovesOfADuplicatedTableAreMarked) {
+  const auto logged = [](WriteCode code, std::string body, bool is_duplicated) {
+    auto operation = *WriteOperation::Decode(code, std::move(body));
+    if (is_duplicated) operation.LeaveTombstones();
+    return std::move(operation).Decide(std::nullopt, TableSettings(), 100).updates.at(0).data;
+  };
+  const std::string remove = EncodeWrapped(Blob(JoinRawKey("h", "s")));
+  const std::string several =
+      EncodeWrapped(MultiRemoveRequest{.hash_key = "h", .sort_keys = {"1", "2"}});
+  const std::string put = EncodeWrapped(UpdateRequest{JoinRawKey("h", "s"), "v", 0});
+  EXPECT_EQ(logged(WriteCode::kRemove, remove, false), remove);
+  EXPECT_EQ(logged(WriteCode::kRemove, remove, true),
+            WithTombstoneMark(WriteCode::kRemove, remove));
+  EXPECT_EQ(logged(WriteCode::kMultiRemove, several, true),
+            WithTombstoneMark(WriteCode::kMultiRemove, several));
+  EXPECT_EQ(logged(WriteCode::kPut, put, true), put);
+  EXPECT_EQ(logged(WriteCode::kRemove, WithTombstoneMark(WriteCode::kRemove, remove), false),
+            remove)
+      << "a client's mark says nothing";
+  const CheckAndMutateRequest mutate{.hash_key = "h", .mutate_list = {{Mutate::kDelete, "s"}}};
+  EXPECT_EQ(logged(WriteCode::kCheckAndMutate, EncodeWrapped(mutate), true),
+            WithTombstoneMark(WriteCode::kRemove, remove));
 }
 
 TEST(DuplicatedWritesTest, SendersSendListsAndLogsHoldBothForms) {

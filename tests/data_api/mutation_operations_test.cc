@@ -6,6 +6,7 @@
 
 #include "base/raw_key.h"
 #include "base/value_schema.h"
+#include "data_api/duplicated_writes.h"
 #include "engine/memory_engine.h"
 #include "env/clock.h"
 #include "messages/duplicate_messages.h"
@@ -110,6 +111,46 @@ TEST_F(MutationOperationsTest, DuplicatedWritesAreAppliedInOrderUnderTheirOwnTim
   EXPECT_EQ(Read("c"), "3") << "behind what can't be duplicated";
   cut.entries[0].verify_timetag = true;
   EXPECT_EQ(Apply({Of(WriteCode::kDuplicate, cut)}).code(), absl::StatusCode::kUnimplemented);
+}
+
+TEST_F(MutationOperationsTest, WhatThePrimarySaidOfADuplicateIsDoneByEveryMember) {
+  const auto decoded = [&](const Update& update) {
+    Mutation mutation{.decree = Decree(9), .timestamp_us = 70, .updates = {update}};
+    return *MutationOperations::Decode(mutation, *engine_, ReadTier::kAll);
+  };
+  DuplicateRequest request{
+      {{.timestamp_us = 7,
+        .task_code = Blob(WriteCodeName(WriteCode::kRemove)),
+        .raw_message = Blob(WithTombstoneMark(WriteCode::kRemove, EncodeWrapped(Blob(key_)))),
+        .cluster_id = int8_t{2}}}};
+  MutationOperations operations = decoded(Of(WriteCode::kDuplicate, request));
+  EXPECT_FALSE(operations.applied().position);
+  EXPECT_FALSE(operations.applied().compares_tags);
+  EXPECT_FALSE(operations.ops()[0].leaves_tombstone) << "what the source's log says is its own";
+  request.is_judged = true;
+  request.duplication_id = 9;
+  request.source_decree = 5;
+  request.source_update = 3;
+  request.source_time_us = 8;
+  operations = decoded(Of(WriteCode::kDuplicate, request));
+  const Engine::AppliedMutation applied = operations.applied();
+  EXPECT_EQ(applied.decree, Decree(9));
+  EXPECT_EQ(applied.timestamp_us, 70);
+  EXPECT_EQ(applied.position, (SourcePosition{2, 9, Decree(5), 3, 8}));
+  EXPECT_TRUE(applied.compares_tags);
+  EXPECT_TRUE(applied.ops[0].leaves_tombstone);
+}
+
+TEST_F(MutationOperationsTest, OwnRemovesLeaveTombstonesWhereTheLogSaysSo) {
+  Mutation mutation{.decree = Decree(9)};
+  Update marked = Of(WriteCode::kRemove, Blob(key_));
+  mutation.updates = {marked, marked};
+  mutation.updates[0].data = WithTombstoneMark(WriteCode::kRemove, marked.data);
+  const auto operations = MutationOperations::Decode(mutation, *engine_, ReadTier::kAll);
+  ASSERT_TRUE(operations.ok()) << operations.status();
+  EXPECT_TRUE(operations->ops()[0].leaves_tombstone);
+  EXPECT_EQ(operations->ops()[0].key, key_);
+  EXPECT_FALSE(operations->ops()[1].leaves_tombstone);
 }
 
 TEST_F(MutationOperationsTest, WhatPegasusPreparedAgainHasNoTimestampAndFindsWhatIsThere) {

@@ -118,6 +118,31 @@ TEST(WriteOrderTest, ADecidedOneWaitsForOneOfSeveralHashKeys) {
   EXPECT_EQ(Ready(order), Tokens{2});
 }
 
+TEST(WriteOrderTest, ADecidedOneOfSeveralHashKeysBeginsAloneAtEachOfThem) {
+  WriteOrder order;
+  order.Enter(7, 1, kBlind);
+  order.EnterAll({7, 8}, 2, kDecided);
+  order.Enter(8, 3, kBlind);
+  EXPECT_EQ(Ready(order), Tokens{1}) << "3 is behind 2, which waits for 1";
+  order.Leave(7);
+  EXPECT_EQ(Ready(order), Tokens{2});
+  order.Enter(7, 4, kBlind);
+  EXPECT_EQ(Ready(order), Tokens{});
+  order.Settle(7);
+  EXPECT_EQ(Ready(order), Tokens{4});
+  order.Settle(8);
+  EXPECT_EQ(Ready(order), Tokens{3});
+  order.EnterAll({8, 7}, 5, kDecided);
+  order.Leave(7);
+  order.Leave(8);
+  EXPECT_EQ(Ready(order), Tokens{}) << "3 and 4 are under way";
+  order.Leave(7);
+  EXPECT_EQ(Ready(order), Tokens{});
+  EXPECT_EQ(order.DropWaiting(), Tokens{5});
+  order.Leave(8);
+  EXPECT_EQ(order.hash_keys(), 0u);
+}
+
 TEST(WriteOrderTest, OnesOfSeveralHashKeysNeverWaitForEachOther) {
   WriteOrder order;
   order.Enter(7, 1, kDecided);
@@ -164,15 +189,15 @@ TEST(WriteOrderTest, KeepsItsPromisesInAnyOrderOfEvents) {
   WriteOrder::Token next = 1;
   int64_t left = 0, left_of_several = 0;
   // At the end what is there is let go.
-  for (int step = 0; step < 100000 || !writes.empty(); ++step) {
+  for (int step = 0; step < 200000 || !writes.empty(); ++step) {
     const uint64_t hash = below(4);
-    if (step < 100000 && below(3) == 0 && keys[hash].size() < 12) {
+    if (step < 200000 && below(3) == 0 && keys[hash].size() < 12) {
       Write write{next, below(2) == 0 ? kBlind : kDecided, {hash}};
       if (below(3) == 0) {
-        write.kind = kBlind;
+        if (below(4) != 0) write.kind = kBlind;  // else little goes on
         for (uint64_t other = 0; other < 4; ++other)
           if (other != hash && below(2) == 0) write.hashes.push_back(other);
-        order.EnterAll(write.hashes, next);
+        order.EnterAll(write.hashes, next, write.kind);
       } else {
         order.Enter(hash, next, write.kind);
       }
@@ -183,7 +208,7 @@ TEST(WriteOrderTest, KeepsItsPromisesInAnyOrderOfEvents) {
       Write& write = writes[token];
       if (!write.begun) continue;
       if (write.kind == kDecided && !write.settled) {
-        order.Settle(hash);
+        for (const uint64_t one : write.hashes) order.Settle(one);
         write.settled = true;
       } else {
         for (const uint64_t one : write.hashes) {

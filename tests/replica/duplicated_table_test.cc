@@ -131,5 +131,48 @@ TEST_F(DuplicatedTableTest, MembersAgreeThoughTheirGroupsDiffer) {
   EXPECT_EQ(Get(primary, 1000), "while it was away");
 }
 
+// Both clusters write the table. Whoever leads judges alike: all members have what it takes.
+TEST_F(DuplicatedTableTest, WhoLeadsNextKnowsWhatWasRemovedAndWhatCameBefore) {
+  meta_.app().duplicating = true;
+  Server& first = AddServer();
+  Server& second = AddServer();
+  ASSERT_TRUE(MakePrimary(first));
+  ASSERT_TRUE(AddSecondary(first, second));
+  const DuplicateEntry old_put = PutEntry(1, "old"), old_other = PutEntry(2, "old");
+  ASSERT_EQ(Put(first, 1, "local"), ErrorCode::kOk);
+  ASSERT_EQ(Call(first, kRpcRemove, EncodeWrapped(Blob(Key(1)))).error, ErrorCode::kOk);
+  source_time_us_ = sim::kWallStartMicros + absl::ToInt64Microseconds(absl::Hours(1));
+  DuplicateRequest removes{{Entry(WriteCode::kRemove, Blob(Key(2))), PutEntry(3, "theirs")}};
+  removes.duplication_id = 7;
+  for (int i = 0; i < 2; ++i) {
+    removes.entries[i].source_decree = 5;
+    removes.entries[i].source_update = i + 1;
+  }
+  const auto send = [&](Server& to) {
+    const RpcResult result = Call(to, kRpcDuplicate, EncodeWrapped(removes));
+    return result.error == ErrorCode::kOk &&
+           DecodeWrapped<DuplicateResponse>(result.body)->error == 0;
+  };
+  ASSERT_TRUE(send(first));
+  ASSERT_EQ(Put(first, 3, "local, later"), ErrorCode::kOk);
+  ASSERT_EQ(EqualCopies(first), 2);
+
+  first.Crash(sim::CrashMode::kPowerNone);
+  meta_.configuration().primary = Endpoint();
+  meta_.configuration().ballot = meta_.configuration().ballot + 1;
+  meta_.SetReplicaCount(1);
+  meta_.Propose(second.address, ConfigType::kUpgradeToPrimary, second.address);
+  ASSERT_TRUE(WaitFor(second, PartitionStatus::kPrimary));
+  const Decree before = Snapshot(second).last_committed;
+  EXPECT_EQ(Duplicate(second, {old_put, old_other}), "ok");
+  EXPECT_EQ(Get(second, 1), std::nullopt) << "removed here, later";
+  EXPECT_EQ(Get(second, 2), std::nullopt) << "removed there, later";
+  EXPECT_TRUE(send(second));
+  EXPECT_EQ(Get(second, 3), "local, later");
+  EXPECT_EQ(Snapshot(second).last_committed, before) << "nothing of that is new";
+  EXPECT_EQ(Duplicate(second, {PutEntry(1, "newer")}), "ok");
+  EXPECT_EQ(Get(second, 1), "newer");
+}
+
 }  // namespace
 }  // namespace arion
