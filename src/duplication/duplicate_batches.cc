@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/crc.h"
+#include "data_api/duplicated_writes.h"
 #include "data_api/write_operations.h"
 #include "messages/duplicate_messages.h"
 #include "rpc/thrift_codec.h"
@@ -28,15 +29,20 @@ uint64_t HashOf(const Update& update) {
 
 class Maker {
  public:
-  explicit Maker(int8_t cluster_id) : cluster_id_(cluster_id) {}
+  Maker(int8_t cluster_id, int64_t duplication_id)
+      : cluster_id_(cluster_id), duplication_id_(duplication_id) {}
 
-  void Add(const Mutation& mutation, const Update& update) {
+  // `number`: of the mutation's updates, from 1 on.
+  void Add(const Mutation& mutation, const Update& update, int32_t number) {
     if (bytes_ > 0 && bytes_ + update.data.size() > kBatchBytes) Close();
     if (request_.entries.empty()) batch_.timestamp_us = mutation.timestamp_us;
     request_.entries.push_back({.timestamp_us = mutation.timestamp_us,
                                 .task_code = Blob{std::string(WriteCodeName(update.code))},
-                                .raw_message = Blob{update.data},
-                                .cluster_id = cluster_id_});
+                                // What our log says beside it is this cluster's own business.
+                                .raw_message = Blob{WithoutTombstoneMark(update.code, update.data)},
+                                .cluster_id = cluster_id_,
+                                .source_decree = mutation.decree.value(),
+                                .source_update = number});
     bytes_ += update.data.size();
     batch_.last = mutation.decree;
     last_ = &update;
@@ -45,6 +51,7 @@ class Maker {
     if (request_.entries.empty()) return;
     batch_.updates = static_cast<int64_t>(request_.entries.size());
     batch_.partition_hash = HashOf(*last_);
+    request_.duplication_id = duplication_id_;
     batch_.body = EncodeWrapped(std::exchange(request_, {}));
     made_.batches.push_back(std::exchange(batch_, {}));
     bytes_ = 0;
@@ -53,6 +60,7 @@ class Maker {
 
  private:
   const int8_t cluster_id_;
+  const int64_t duplication_id_;
   DuplicateRequest request_;
   DuplicateBatch batch_;
   uint64_t bytes_ = 0;
@@ -62,12 +70,15 @@ class Maker {
 
 }  // namespace
 
-DuplicateBatches MakeDuplicateBatches(absl::Span<const MutationPtr> history, int8_t cluster_id) {
-  Maker maker(cluster_id);
+DuplicateBatches MakeDuplicateBatches(absl::Span<const MutationPtr> history, int8_t cluster_id,
+                                      int64_t duplication_id) {
+  Maker maker(cluster_id, duplication_id);
   for (const MutationPtr& mutation : history) {
+    int32_t number = 0;
     for (const Update& update : mutation->updates) {
+      ++number;
       if (IsRepeatable(update.code))
-        maker.Add(*mutation, update);
+        maker.Add(*mutation, update, number);
       else if (update.code != WriteCode::kEmpty && update.code != WriteCode::kDuplicate)
         ++maker.made().left_out;
     }

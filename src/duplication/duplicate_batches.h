@@ -1,5 +1,6 @@
 // What of a partition's history is sent to another cluster, as bodies of RPC_RRDB_RRDB_DUPLICATE:
-// each update as the log has it, in decree order, with the mutation's time and this cluster's id.
+// each update as its client sent it, in decree order, with the mutation's time and this cluster's
+// id, and with its place in the history, so that a receiver of ours takes it once.
 //
 // Shapes    A batch is one request, of about kBatchBytes. One update is never cut, so a batch can
 //           be larger: the caller asks IsTooLarge.
@@ -51,6 +52,8 @@ struct DuplicateBatches {
 };
 
 // `history`: committed versions, in order of decrees. `cluster_id`: this cluster's, 1 to 127.
-DuplicateBatches MakeDuplicateBatches(absl::Span<const MutationPtr> history, int8_t cluster_id);
+// `duplication_id`: of which of its duplications they are.
+DuplicateBatches MakeDuplicateBatches(absl::Span<const MutationPtr> history, int8_t cluster_id,
+                                      int64_t duplication_id);
 
 }  // namespace arion

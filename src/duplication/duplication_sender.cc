@@ -10,9 +10,10 @@
 
 namespace arion {
 
-DuplicationSender::DuplicationSender(int8_t cluster_id, std::optional<Decree> confirmed,
-                                     Hooks hooks)
+DuplicationSender::DuplicationSender(int8_t cluster_id, int64_t duplication_id,
+                                     std::optional<Decree> confirmed, Hooks hooks)
     : cluster_id_(cluster_id),
+      duplication_id_(duplication_id),
       hooks_(std::move(hooks)),
       confirmed_(confirmed),
       sent_(confirmed.value_or(hooks_.committed())) {}
@@ -69,7 +70,7 @@ void DuplicationSender::OnRead(absl::StatusOr<std::vector<MutationPtr>> read) {
   }
   if (!read.ok()) return TryLater(std::string(read.status().message()));
   CHECK(!read->empty()) << "a piece of the log without a mutation";
-  DuplicateBatches made = MakeDuplicateBatches(*read, cluster_id_);
+  DuplicateBatches made = MakeDuplicateBatches(*read, cluster_id_, duplication_id_);
   hooks_.totals->left_out += made.left_out;
   if (sent_end_ < 0) sent_end_ = read->front()->log_offset;
   read_end_ = read->back()->log_offset + static_cast<int64_t>(EncodedSize(*read->back()));

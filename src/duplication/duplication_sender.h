@@ -75,7 +75,8 @@ class DuplicationSender : public std::enable_shared_from_this<DuplicationSender>
   };
 
   // `confirmed`: nullopt: nothing is stored yet; it begins behind what is committed now.
-  DuplicationSender(int8_t cluster_id, std::optional<Decree> confirmed, Hooks hooks);
+  DuplicationSender(int8_t cluster_id, int64_t duplication_id, std::optional<Decree> confirmed,
+                    Hooks hooks);
 
   // Whether it sends; a request under way is waited for all the same.
   void SetActive(bool is_active);
@@ -112,6 +113,7 @@ class DuplicationSender : public std::enable_shared_from_this<DuplicationSender>
   bool MayLeaveOut(const std::string& why);
 
   const int8_t cluster_id_;
+  const int64_t duplication_id_;
   const Hooks hooks_;
   std::optional<Decree> confirmed_;
   Decree sent_;

@@ -77,7 +77,8 @@ std::shared_ptr<DuplicationSender> PartitionDuplications::MakeSender(
   const DuplicationBook::Place place(core_.app().app_name, entry.remote);
   hooks.totals = targets_->book()->TotalsOf(place);
   targets_->book()->Note(pid_, place, hooks.figures);
-  return std::make_shared<DuplicationSender>(targets_->own_id(), confirmed, std::move(hooks));
+  return std::make_shared<DuplicationSender>(targets_->own_id(), entry.dupid, confirmed,
+                                             std::move(hooks));
 }
 
 std::vector<DuplicationConfirmEntry> PartitionDuplications::Confirms() const {

@@ -5,6 +5,7 @@
 
 #include "base/crc.h"
 #include "base/raw_key.h"
+#include "data_api/duplicated_writes.h"
 #include "messages/client_messages.h"
 #include "messages/duplicate_messages.h"
 #include "rpc/thrift_codec.h"
@@ -36,7 +37,7 @@ std::vector<DuplicateEntry> EntriesOf(const DuplicateBatch& batch) {
 
 TEST(DuplicateBatchesTest, UpdatesKeepTheirOrderTimeAndBytes) {
   const Update a = Put("a", "1"), b = Put("b", "2"), c = Put("a", "3");
-  const auto made = MakeDuplicateBatches({Mutate(5, {a, b}), Mutate(6, {c})}, 7);
+  const auto made = MakeDuplicateBatches({Mutate(5, {a, b}), Mutate(6, {c})}, 7, 9);
   ASSERT_EQ(made.batches.size(), 1u);
   const DuplicateBatch& batch = made.batches[0];
   EXPECT_EQ(batch.last, Decree(6));
@@ -54,15 +55,40 @@ TEST(DuplicateBatchesTest, UpdatesKeepTheirOrderTimeAndBytes) {
   EXPECT_FALSE(entries[2].verify_timetag.has_value());
 }
 
+TEST(DuplicateBatchesTest, EachUpdateTellsItsPlaceInTheHistory) {
+  const auto made = MakeDuplicateBatches(
+      {Mutate(5, {Put("a", "1"), {}, Put("b", "2")}), Mutate(7, {Put("c", "3")})}, 7, 1700000000);
+  ASSERT_EQ(made.batches.size(), 1u);
+  const auto request = DecodeWrapped<DuplicateRequest>(made.batches[0].body);
+  ASSERT_TRUE(request.ok());
+  EXPECT_EQ(request->duplication_id, 1700000000);
+  EXPECT_FALSE(request->source_decree || request->is_judged) << "the receiver's primary says so";
+  std::vector<std::pair<int64_t, int32_t>> places;
+  for (const DuplicateEntry& entry : request->entries)
+    places.emplace_back(entry.source_decree.value_or(0), entry.source_update.value_or(0));
+  EXPECT_EQ(places, (std::vector<std::pair<int64_t, int32_t>>{{5, 1}, {5, 3}, {7, 1}}));
+}
+
+TEST(DuplicateBatchesTest, WhatOurLogSaysBesideARemoveIsNotSent) {
+  const std::string body = EncodeWrapped(Blob(JoinRawKey("a", "s")));
+  const auto made = MakeDuplicateBatches(
+      {Mutate(5,
+              {{.code = WriteCode::kRemove, .data = WithTombstoneMark(WriteCode::kRemove, body)}})},
+      7, 9);
+  ASSERT_EQ(made.batches.size(), 1u);
+  EXPECT_EQ(EntriesOf(made.batches[0])[0].raw_message->bytes, body);
+  EXPECT_EQ(made.batches[0].partition_hash, Crc64("a"));
+}
+
 TEST(DuplicateBatchesTest, WhatCameFromElsewhereIsNotSentOn) {
   const auto made = MakeDuplicateBatches(
       {Mutate(1, {{}}), Mutate(2, {{.code = WriteCode::kDuplicate, .data = "x"}}),
        Mutate(3, {{.code = WriteCode::kBulkLoad, .data = "x"}}),
        Mutate(4, {{.code = WriteCode::kIncr, .data = "x"}})},
-      1);
+      1, 9);
   EXPECT_TRUE(made.batches.empty());
   EXPECT_EQ(made.left_out, 2);
-  EXPECT_EQ(MakeDuplicateBatches({}, 1).left_out, 0);
+  EXPECT_EQ(MakeDuplicateBatches({}, 1, 9).left_out, 0);
 }
 
 TEST(DuplicateBatchesTest, ABatchIsFullOrHoldsOneThatIsNotCut) {
@@ -70,7 +96,7 @@ TEST(DuplicateBatchesTest, ABatchIsFullOrHoldsOneThatIsNotCut) {
   const auto made =
       MakeDuplicateBatches({Mutate(1, {Put("a", half), Put("b", half), Put("c", "1")}),
                             Mutate(2, {Put("d", large)}), Mutate(3, {Put("e", "1")})},
-                           1);
+                           1, 9);
   ASSERT_EQ(made.batches.size(), 4u);
   std::vector<size_t> sizes;
   for (const DuplicateBatch& batch : made.batches) sizes.push_back(EntriesOf(batch).size());

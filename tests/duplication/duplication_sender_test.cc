@@ -19,7 +19,7 @@ class DuplicationSenderTest : public testing::Test {
  protected:
   void Begin(std::optional<Decree> confirmed) {
     sender_ = std::make_shared<DuplicationSender>(
-        int8_t{1}, confirmed,
+        int8_t{1}, /*duplication_id=*/9, confirmed,
         DuplicationSender::Hooks{
             .committed = [this] { return committed_; },
             .read_history =
