@@ -154,6 +154,8 @@ LogCoverage ReplicaCheckpoints::CoverageFrom(Decree start) const {
 }
 
 void ReplicaCheckpoints::DropUnneededLog(Decree durable) {
+  // What the directory remembers may be from before the table was duplicated.
+  if (core_.app_serial() == kAppRemembered) return;
   const std::optional<Decree> duplicated = hooks_.duplicated();
   // How far other clusters have come is not known here, or not yet.
   if (core_.app().duplicating && !duplicated && host_->options.log_keep_duplicated) return;

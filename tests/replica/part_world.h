@@ -80,21 +80,24 @@ class PartWorld : public testing::Test {
 
   // The meta server makes it a primary without others.
   void MakePrimary() {
+    MakePrimary(*core_, core_->app());
+    ASSERT_EQ(core_->role(), PartitionStatus::kPrimary);
+  }
+  // `table`: as it says it; one without a name is what the replica remembers of it.
+  void MakePrimary(ReplicaCore& core, const AppInfo& table) {
     office_->Connect(host_->lease->term());
-    core_->Step(Connected{}, env_.clock().Now());
+    core.Step(Connected{}, env_.clock().Now());
     ConfigurationUpdateRequest proposal{.type = ConfigType::kAssignPrimary, .node = host_->self};
-    proposal.info.app_id = kPart.app_id;
-    proposal.info.max_replica_count = 1;
+    proposal.info = table;
     proposal.config.pid = kPart;
     proposal.config.max_replica_count = 1;
-    const Effects asked = core_->Step(ProposalReceived{proposal}, env_.clock().Now());
+    const Effects asked = core.Step(ProposalReceived{proposal}, env_.clock().Now());
     for (const Envelope& envelope : asked.send)
       if (const auto* update = std::get_if<SendConfigurationUpdate>(&envelope))
-        core_->Step(ConfigurationUpdateAnswered{.serial = update->serial,
-                                                .response = {.err = ErrorCode::kOk,
-                                                             .config = update->request.config}},
-                    env_.clock().Now());
-    ASSERT_EQ(core_->role(), PartitionStatus::kPrimary);
+        core.Step(ConfigurationUpdateAnswered{.serial = update->serial,
+                                              .response = {.err = ErrorCode::kOk,
+                                                           .config = update->request.config}},
+                  env_.clock().Now());
   }
   // On the part's strand.
   template <class Task>

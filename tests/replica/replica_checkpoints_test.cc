@@ -16,21 +16,42 @@ class ReplicaCheckpointsTest : public PartWorld {
  protected:
   ReplicaCheckpointsTest() {
     EXPECT_TRUE(engine_->Apply(Decree(1), 0, {}).ok());
-    checkpoints_.emplace(
-        host_, strand_, kDirectory, 0, 0, *core_, *office_, *work_, engine_, log_,
-        ReplicaCheckpoints::Hooks{.owner = [this] { return std::weak_ptr<void>(owner_); },
-                                  .needed_by_child = [this] { return child_needs_; },
-                                  .duplicated = [this] { return duplicated_; },
-                                  .is_holding = [this] { return is_holding_; },
-                                  .hot_keys = [] { return std::vector<std::string>{"a key"}; },
-                                  .on_interval = [this] { ++intervals_; },
-                                  .write_nothing = [this] { ++empty_writes_; },
-                                  .step = [this](const Event&) { ++steps_; },
-                                  .fence = [](const std::string& why) { ADD_FAILURE() << why; },
-                                  .tag = [] { return std::string("[2.1]"); }});
+    checkpoints_.emplace(host_, strand_, kDirectory, 0, 0, *core_, *office_, *work_, engine_, log_,
+                         Hooks());
+  }
+  ReplicaCheckpoints::Hooks Hooks() {
+    return {.owner = [this] { return std::weak_ptr<void>(owner_); },
+            .needed_by_child = [this] { return child_needs_; },
+            .duplicated = [this] { return duplicated_; },
+            .is_holding = [this] { return is_holding_; },
+            .hot_keys = [] { return std::vector<std::string>{"a key"}; },
+            .on_interval = [this] { ++intervals_; },
+            .write_nothing = [this] { ++empty_writes_; },
+            .step = [this](const Event&) { ++steps_; },
+            .fence = [](const std::string& why) { ADD_FAILURE() << why; },
+            .tag = [] { return std::string("[2.1]"); }};
   }
   void MakeIfNeeded() {
     Do([&] { checkpoints_->MakeIfNeeded(); });
+    Run(absl::Seconds(1));
+  }
+
+  // A decree, in a log file of its own.
+  void Write() {
+    const Instant now = env_.clock().Now();
+    const Effects effects = core_->Step(
+        ClientWrite{.token = 1, .updates = {{.code = WriteCode::kPut, .data = "x"}}}, now);
+    ASSERT_EQ(effects.append.size(), 1);
+    Do([&] {
+      log_->LeaveFile();
+      log_->Append(effects.append[0].mutation, [](const absl::Status&) {});
+    });
+    Run(absl::Seconds(1));
+    core_->Step(Logged{effects.append[0].sequence}, env_.clock().Now());
+    core_->Step(Applied{effects.append[0].mutation->decree}, env_.clock().Now());
+  }
+  void DropThrough(int64_t durable) {
+    Do([&] { checkpoints_->DropUnneededLog(Decree(durable)); });
     Run(absl::Seconds(1));
   }
 
@@ -85,36 +106,32 @@ TEST_F(ReplicaCheckpointsTest, AfterACompactionTheNewestIsMadeAnewOnceNobodyHold
 // Or a split's child would have to be made anew.
 TEST_F(ReplicaCheckpointsTest, WhatAChildOrAnotherClusterIsToGetIsKeptOfTheLog) {
   MakePrimary();
-  const auto write = [&] {
-    const Instant now = env_.clock().Now();
-    const Effects effects = core_->Step(
-        ClientWrite{.token = 1, .updates = {{.code = WriteCode::kPut, .data = "x"}}}, now);
-    ASSERT_EQ(effects.append.size(), 1);
-    Do([&] {
-      log_->LeaveFile();
-      log_->Append(effects.append[0].mutation, [](const absl::Status&) {});
-    });
-    Run(absl::Seconds(1));
-    core_->Step(Logged{effects.append[0].sequence}, env_.clock().Now());
-    core_->Step(Applied{effects.append[0].mutation->decree}, env_.clock().Now());
-  };
-  for (int i = 0; i < 5; ++i) write();
+  for (int i = 0; i < 5; ++i) Write();
   child_needs_ = Decree(2);
-  const auto drop = [&] {
-    Do([&] { checkpoints_->DropUnneededLog(Decree(5)); });
-    Run(absl::Seconds(1));
-  };
-  drop();
+  DropThrough(5);
   EXPECT_TRUE(log_->Covers(Decree(3)));
   EXPECT_FALSE(log_->Covers(Decree(1)));
   child_needs_.reset();
   duplicated_ = Decree(3);
-  drop();
+  DropThrough(5);
   EXPECT_FALSE(log_->Covers(Decree(3)));
   EXPECT_TRUE(log_->Covers(Decree(4)));
   duplicated_ = Decree(5);
-  drop();
+  DropThrough(5);
   EXPECT_FALSE(log_->Covers(Decree(4)));
+}
+
+// Another cluster may be to get it, and nobody has told that in this life.
+TEST_F(ReplicaCheckpointsTest, NothingOfTheLogGoesByWhatTheDirectoryRemembersOfTheTable) {
+  AppInfo nothing = core_->app();
+  nothing.app_name.clear();
+  MakePrimary(*core_, nothing);
+  for (int i = 0; i < 5; ++i) Write();
+  DropThrough(5);
+  EXPECT_TRUE(log_->Covers(Decree(1)));
+  core_->Step(TableChanged{core_->app()}, env_.clock().Now());
+  DropThrough(5);
+  EXPECT_FALSE(log_->Covers(Decree(1)));
 }
 
 TEST_F(ReplicaCheckpointsTest, WithoutANewWriteNoneIsMade) {
