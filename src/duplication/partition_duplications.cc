@@ -63,12 +63,15 @@ std::shared_ptr<DuplicationSender> PartitionDuplications::MakeSender(
       .send =
           [this, remote = entry.remote, table = entry.remote_app_name](
               const DuplicateBatch& batch, DuplicationSender::SentDone then) {
-            targets_->Of(remote)->Send({.table = table.value_or(core_.app().app_name),
-                                        .index = pid_.index,
-                                        .partition_count = core_.app().partition_count,
-                                        .body = batch.body,
-                                        .partition_hash = batch.partition_hash},
-                                       strand_, std::move(then));
+            targets_->Of(remote)->Send(
+                {.table = table.value_or(core_.app().app_name),
+                 .index = pid_.index,
+                 .partition_count = core_.app().partition_count,
+                 .body = batch.body,
+                 .partition_hash = batch.partition_hash,
+                 .may_go = [leads = is_leading_,
+                            lease = hooks_.lease()] { return *leads && lease(); }},
+                strand_, std::move(then));
           },
       .after = hooks_.after,
       .wall_micros = hooks_.wall_micros,
@@ -132,6 +135,8 @@ void PartitionDuplications::NoteTold(std::optional<int64_t> confirmed) {
 }
 
 void PartitionDuplications::Close() {
+  if (senders_.empty()) return;
+  *std::exchange(is_leading_, std::make_shared<std::atomic<bool>>(true)) = false;
   for (const auto& [id, sender] : senders_) sender->Close();
   senders_.clear();
 }

@@ -8,9 +8,13 @@
 // Lifetime  A part of a replica, beside its core, which outlives it.
 // Promises  partition_duplications/K1  The log is kept behind the least that the meta server has
 //               stored of any duplication; all of it, where that is not known for each.
+//           partition_duplications/K2  Nothing is sent without the lease, nor by a replica that has
+//               ceased to lead: by then another may have sent more, and what comes late would set
+//               records back.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -65,6 +69,9 @@ class PartitionDuplications {
     std::function<void(Decree first, Decree through, DuplicationSender::OnMutations then)>
         read_history;
     std::function<void(absl::Duration delay, absl::AnyInvocable<void()> task)> after;
+    // Tells, on any thread and for longer than this lives, whether the lease that holds now still
+    // does.
+    std::function<std::function<bool()>()> lease;
     // Makes what is applied durable soon.
     std::function<void()> make_checkpoint;
     std::function<int64_t()> wall_micros;
@@ -108,6 +115,8 @@ class PartitionDuplications {
   const Hooks hooks_;
   // By id; of a primary.
   std::map<int32_t, std::shared_ptr<DuplicationSender>> senders_;
+  // Of all of them; false for ever once they are closed.
+  std::shared_ptr<std::atomic<bool>> is_leading_ = std::make_shared<std::atomic<bool>>(true);
   // Those for which a checkpoint is to hold all before their start, for the other cluster to fetch.
   std::set<int32_t> preparing_;
   // Of a secondary.

@@ -103,6 +103,9 @@ void RemoteCluster::OnAsked(const std::string& name, const std::string& trouble)
 
 void RemoteCluster::SendTo(KnownTable& table, Waiting waiting) {
   const Request& request = waiting.request;
+  // partition_duplications/K2
+  if (request.may_go && !request.may_go())
+    return Answer(waiting, Again("this server may not lead any more"));
   if (table.partitions.size() != static_cast<size_t>(request.partition_count)) {
     table.is_stale = true;
     return Answer(waiting, Again(absl::StrCat("table ", request.table, " of cluster ", name_,

@@ -3,7 +3,8 @@
 //
 // Shapes    The table there has the same partition count, so a partition's writes go to the one of
 //           the same index. Who leads is asked once for all partitions of a table, and again when
-//           a request did not reach its partition, once a second at most.
+//           a request did not reach its partition, once a second at most. A request may wait for
+//           that: it goes only if its sender leads even then.
 // Threads   Send: any. The rest runs on a strand of its own.
 // Lifetime  Owned by a shared_ptr; what is under way holds it weakly, and ends without an answer
 //           when it is gone.
@@ -43,6 +44,8 @@ class RemoteCluster : public std::enable_shared_from_this<RemoteCluster> {
     int32_t partition_count = 0;
     std::string body;
     uint64_t partition_hash = 0;
+    // Asked at the moment of sending, on any thread: whether the sender still leads. Empty: it does.
+    std::function<bool()> may_go;
   };
   // `then` runs on `reply_on`.
   void Send(Request request, StrandPtr reply_on, DuplicationSender::SentDone then);

@@ -178,6 +178,7 @@ PartitionDuplications::Hooks Replica::DuplicationHooks() {
               },
           .after = [this](absl::Duration delay,
                           absl::AnyInvocable<void()> task) { work_.After(delay, std::move(task)); },
+          .lease = [this] { return office_.Lease(); },
           .make_checkpoint = [this] { CheckpointNow(); },
           .wall_micros = [this] { return AgreedWallMicros(host_->env.clock()); },
           .log_end = [this] { return store_.log()->end_offset(); },

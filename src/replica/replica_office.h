@@ -67,6 +67,13 @@ class ReplicaOffice : public Office {
   const AppInfo& app() const override { return core_.app(); }
   uint64_t app_serial() const override { return core_.app_serial(); }
 
+  // For other threads, and for longer than this lives: whether the lease that holds now still does.
+  std::function<bool()> Lease() const {
+    if (!is_connected_) return [] { return false; };
+    return [host = host_, term = lease_term_] {
+      return host->lease->Holds(term, host->env.clock().Now());
+    };
+  }
   // It is primary of others, or an update of its configuration is in flight.
   bool IsHeld() const;
   bool IsPrimaryOfOthers() const {
