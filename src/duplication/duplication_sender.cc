@@ -31,10 +31,9 @@ void DuplicationSender::SetFailMode(DuplicationFailMode mode) {
 }
 
 void DuplicationSender::Confirm(Decree decree) {
+  // What a former one had sent is no reason to go on behind it: what was sent here since has set
+  // records back that must come again, too.
   confirmed_ = std::max(confirmed_.value_or(decree), decree);
-  // Another primary had sent more than was known here.
-  if (*confirmed_ <= sent_ || *confirmed_ > hooks_.committed() || is_busy_) return;
-  sent_ = *confirmed_;
 }
 
 void DuplicationSender::Proceed() {

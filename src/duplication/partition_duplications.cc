@@ -113,7 +113,9 @@ std::optional<Decree> PartitionDuplications::Confirmed() const {
   std::optional<Decree> least;
   for (const auto& [id, sender] : senders_) {
     if (!sender->confirmed()) return std::nullopt;
-    least = std::min(least.value_or(*sender->confirmed()), *sender->confirmed());
+    // One that began behind less, as a former one's word was late, has yet to read what follows.
+    const Decree needed = std::min(*sender->confirmed(), sender->sent());
+    least = std::min(least.value_or(needed), needed);
   }
   return least;
 }

@@ -142,18 +142,18 @@ void DuplicationRequests::OnSync(InboundRequest& request) {
   TakeTurns(node);
   std::vector<ProgressChange> due;
   if (uses_.store.WhyNoTableChange() == ErrorCode::kOk)
-    due = TakeDueProgress(uses_.state, node, uses_.env.clock().Now(),
+    due = TakeDueProgress(uses_.state, *sync, uses_.env.clock().Now(),
                           [this](int32_t app_id) { return uses_.changes.IsUnderWay(app_id); });
-  if (due.empty()) return uses_.codec.Answer(request, AnswerDuplicationSync(uses_.state, node));
+  if (due.empty()) return uses_.codec.Answer(request, AnswerDuplicationSync(uses_.state, *sync));
   std::vector<MetaStore::Change> batch;
   for (const ProgressChange& change : due) batch.push_back(ChangeOf(change));
-  uses_.store.Commit(
-      std::move(batch), StoreNeed::kWhileRoom,
-      [this, node, due, request = std::move(request)](const absl::Status& stored) mutable {
-        DieAt("duplication.confirmed");
-        NoteStored(uses_.state, due, stored.ok());
-        uses_.codec.Answer(request, AnswerDuplicationSync(uses_.state, node));
-      });
+  uses_.store.Commit(std::move(batch), StoreNeed::kWhileRoom,
+                     [this, sync = *std::move(sync), due,
+                      request = std::move(request)](const absl::Status& stored) mutable {
+                       DieAt("duplication.confirmed");
+                       NoteStored(uses_.state, due, stored.ok());
+                       uses_.codec.Answer(request, AnswerDuplicationSync(uses_.state, sync));
+                     });
 }
 
 // ---- the other cluster ----

@@ -349,6 +349,14 @@ bool Take(DuplicationProgress& progress, const DuplicationConfirmEntry& said) {
   return true;
 }
 
+// Whether its sender says anything of it: one that has not begun does not.
+bool HasBegun(const DuplicationSyncRequest& request, PartitionId pid, int32_t dupid) {
+  const auto said = request.confirm_list.find(pid);
+  return said != request.confirm_list.end() &&
+         std::any_of(said->second.begin(), said->second.end(),
+                     [dupid](const DuplicationConfirmEntry& one) { return one.dupid == dupid; });
+}
+
 }  // namespace
 
 RefusedConfirms NoteConfirms(ClusterState& state, const DuplicationSyncRequest& request) {
@@ -369,7 +377,8 @@ RefusedConfirms NoteConfirms(ClusterState& state, const DuplicationSyncRequest& 
   return refused;
 }
 
-std::vector<ProgressChange> TakeDueProgress(ClusterState& state, Endpoint node, Instant now,
+std::vector<ProgressChange> TakeDueProgress(ClusterState& state,
+                                            const DuplicationSyncRequest& request, Instant now,
                                             absl::FunctionRef<bool(int32_t)> is_under_way) {
   std::vector<ProgressChange> due;
   for (auto& [app_id, table] : state.tables) {
@@ -378,9 +387,10 @@ std::vector<ProgressChange> TakeDueProgress(ClusterState& state, Endpoint node, 
       for (const Partition& partition : table.partitions) {
         const PartitionId pid = partition.config.pid;
         DuplicationProgress& progress = duplication.partitions[static_cast<size_t>(pid.index)];
-        if (partition.config.primary != node || progress.is_being_stored ||
-            progress.confirmed <= progress.stored || now < progress.store_at)
+        if (partition.config.primary != request.node || progress.is_being_stored ||
+            progress.confirmed <= progress.stored)
           continue;
+        if (now < progress.store_at && HasBegun(request, pid, dupid)) continue;
         progress.is_being_stored = true;
         progress.store_at = now + kStoreInterval;
         due.push_back({pid, dupid, progress.confirmed});
@@ -401,19 +411,24 @@ void NoteStored(ClusterState& state, const std::vector<ProgressChange>& changes,
   }
 }
 
-DuplicationSyncResponse AnswerDuplicationSync(const ClusterState& state, Endpoint node) {
+DuplicationSyncResponse AnswerDuplicationSync(const ClusterState& state,
+                                              const DuplicationSyncRequest& request) {
   DuplicationSyncResponse response;
   for (const auto& [app_id, table] : state.tables) {
     if (table.duplications.empty() || table.info.status != AppStatus::kAvailable ||
-        !LeadsSome(table, node))
+        !LeadsSome(table, request.node))
       continue;
     for (const auto& [dupid, duplication] : table.duplications) {
       if (duplication.info.status == DuplicationStatus::kInit) continue;
       DuplicationEntry entry = EntryOf(dupid, duplication);
       entry.progress.emplace();
       int32_t index = 0;
-      for (const DuplicationProgress& progress : duplication.partitions)
-        (*entry.progress)[index++] = progress.stored.value();
+      for (const DuplicationProgress& progress : duplication.partitions) {
+        const PartitionId pid{app_id, index++};
+        // table_duplication/D3
+        if (progress.confirmed <= progress.stored || HasBegun(request, pid, dupid))
+          (*entry.progress)[pid.index] = progress.stored.value();
+      }
       response.dup_map[app_id][dupid] = std::move(entry);
     }
   }

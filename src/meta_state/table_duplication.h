@@ -11,6 +11,10 @@
 //               largest decree that a primary of the partition has said.
 //           table_duplication/D2  AppInfo::duplicating is true from the moment when a table's first
 //               duplication is stored until its last one is removed.
+//           table_duplication/D3  Who begins to send a partition is told to begin behind the largest
+//               decree that anybody said, and not before that is stored. Else one that began behind
+//               less, and came no farther than between the two, would have set records back there,
+//               and the next one would begin behind them.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -90,14 +94,16 @@ struct RefusedConfirms {
   int64_t impossible = 0;
 };
 RefusedConfirms NoteConfirms(ClusterState& state, const DuplicationSyncRequest& request);
-// What is to be stored by now of what the server said of its partitions. It counts as being stored
-// from then until NoteStored. Nothing is taken of a table of which a change `is_under_way`: that
-// may be a removal.
-std::vector<ProgressChange> TakeDueProgress(ClusterState& state, Endpoint node, Instant now,
+// What is to be stored by now of what the server of this request said of its partitions, and former
+// primaries of these: at once where it has not begun itself. It counts as being stored from then until
+// NoteStored. Nothing is taken of a table of which a change `is_under_way`: that may be a removal.
+std::vector<ProgressChange> TakeDueProgress(ClusterState& state,
+                                            const DuplicationSyncRequest& request, Instant now,
                                             absl::FunctionRef<bool(int32_t app_id)> is_under_way);
 void NoteStored(ClusterState& state, const std::vector<ProgressChange>& changes, bool is_stored);
 // RPC_CM_DUPLICATION_SYNC, to a server that is known.
-DuplicationSyncResponse AnswerDuplicationSync(const ClusterState& state, Endpoint node);
+DuplicationSyncResponse AnswerDuplicationSync(const ClusterState& state,
+                                              const DuplicationSyncRequest& request);
 // Without what only some need to know of its partitions.
 DuplicationEntry EntryOf(int32_t dupid, const Duplication& duplication);
 

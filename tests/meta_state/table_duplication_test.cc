@@ -65,7 +65,11 @@ class TableDuplicationTest : public testing::Test {
     return NoteConfirms(state_, {.node = node, .confirm_list = {{{1, index}, {said}}}});
   }
   std::vector<ProgressChange> Due(Endpoint node, Instant now = kMoment) {
-    return TakeDueProgress(state_, node, now, [this](int32_t) { return is_under_way_; });
+    return TakeDueProgress(state_, Sync(node), now, [this](int32_t) { return is_under_way_; });
+  }
+  // It has begun to send the first partition.
+  static DuplicationSyncRequest Sync(Endpoint node) {
+    return {.node = node, .confirm_list = {{{1, 0}, {{.dupid = kDupid}}}}};
   }
   // What a store with `entries_` makes of the table's duplications.
   std::map<int32_t, Duplication> Loaded() {
@@ -236,9 +240,9 @@ TEST_F(TableDuplicationTest, ProgressNeverFalls) {
   // Being stored: not again; and not told before it is.
   Say(kFirst, 0, {.confirmed_decree = 30});
   EXPECT_TRUE(Due(kFirst, kMoment + absl::Hours(1)).empty());
-  EXPECT_EQ((*AnswerDuplicationSync(state_, kFirst).dup_map[1][kDupid].progress)[0], -1);
+  EXPECT_EQ((*AnswerDuplicationSync(state_, Sync(kFirst)).dup_map[1][kDupid].progress)[0], -1);
   NoteStored(state_, due, true);
-  EXPECT_EQ((*AnswerDuplicationSync(state_, kFirst).dup_map[1][kDupid].progress)[0], 20);
+  EXPECT_EQ((*AnswerDuplicationSync(state_, Sync(kFirst)).dup_map[1][kDupid].progress)[0], 20);
   // At most every 5 s.
   EXPECT_TRUE(Due(kFirst, kMoment + absl::Seconds(4)).empty());
   // A later primary begins before that.
@@ -254,6 +258,28 @@ TEST_F(TableDuplicationTest, ProgressNeverFalls) {
   EXPECT_TRUE(Due(kSecond, kMoment + absl::Seconds(20)).empty());
   is_under_way_ = false;
   EXPECT_EQ(Due(kSecond, kMoment + absl::Seconds(20)).size(), 1u);
+}
+
+// table_duplication/D3
+TEST_F(TableDuplicationTest, WhoBeginsIsToldTheLargestDecreeThatWasSaidOnceItIsStored) {
+  Add();
+  Say(kFirst, 0, {.confirmed_decree = 20});
+  NoteStored(state_, Due(kFirst), true);
+  Say(kFirst, 0, {.confirmed_decree = 30});
+  table().partitions[0].config.primary = kSecond;
+  const DuplicationSyncRequest begins{.node = kSecond};
+  const auto told = [&] {
+    return (*AnswerDuplicationSync(state_, begins).dup_map[1][kDupid].progress);
+  };
+  EXPECT_FALSE(told().contains(0));
+  EXPECT_EQ(told()[1], -1);
+  EXPECT_TRUE(Due(kSecond, kMoment + absl::Seconds(1)).empty())
+      << "for one that sends there is time";
+  const auto due =
+      TakeDueProgress(state_, begins, kMoment + absl::Seconds(1), [](int32_t) { return false; });
+  ASSERT_EQ(due.size(), 1u);
+  NoteStored(state_, due, true);
+  EXPECT_EQ(told()[0], 30);
 }
 
 TEST_F(TableDuplicationTest, OnlyPrimariesCountAndOnlyWhatCanBe) {
@@ -280,19 +306,19 @@ TEST_F(TableDuplicationTest, ServersHearOfTheTablesOfWhichTheyLeadSome) {
   AddTable(2, "u");
   Add();
   for (Partition& partition : state_.tables[2].partitions) partition.config.primary = kSecond;
-  const DuplicationSyncResponse answer = AnswerDuplicationSync(state_, kFirst);
+  const DuplicationSyncResponse answer = AnswerDuplicationSync(state_, Sync(kFirst));
   ASSERT_EQ(answer.dup_map.size(), 1u);
   const DuplicationEntry& entry = answer.dup_map.at(1).at(kDupid);
   EXPECT_EQ(entry.progress, (std::map<int32_t, int64_t>{{0, -1}, {1, -1}}));
   EXPECT_EQ(entry.status, 3);
   EXPECT_EQ(entry.remote, "c2");
   EXPECT_EQ(entry.remote_app_name, "t");
-  EXPECT_TRUE(AnswerDuplicationSync(state_, Endpoint{9, 1}).dup_map.empty());
+  EXPECT_TRUE(AnswerDuplicationSync(state_, Sync(Endpoint{9, 1})).dup_map.empty());
   dup().info.status = S::kInit;
-  EXPECT_TRUE(AnswerDuplicationSync(state_, kFirst).dup_map.empty());
+  EXPECT_TRUE(AnswerDuplicationSync(state_, Sync(kFirst)).dup_map.empty());
   dup().info.status = S::kPause;
   table().info.status = AppStatus::kDropped;
-  EXPECT_TRUE(AnswerDuplicationSync(state_, kFirst).dup_map.empty());
+  EXPECT_TRUE(AnswerDuplicationSync(state_, Sync(kFirst)).dup_map.empty());
 }
 
 TEST_F(TableDuplicationTest, TheOtherClusterMakesTheTableOnceAllCheckpointsArePrepared) {
