@@ -544,6 +544,7 @@ ReplicaSnapshot Replica::Snapshot() const {
           .directory = directory_,
           .log_files = log.files,
           .log_bytes = log.bytes,
+          .log_begins = store_.log() == nullptr ? Decree() : store_.log()->Begins(),
           .valid_start_in_shared_log = store_.info().offset_in_shared_log,
           .compaction = compaction_.Status(CompactionWishes::From(core_->app().envs)),
           .data_version = data_version};

@@ -28,6 +28,8 @@ struct ReplicaSnapshot {
   // Of its private log.
   int64_t log_files = 0;
   uint64_t log_bytes = 0;
+  // From there on it has everything that was ever appended.
+  Decree log_begins;
   // Below this offset an older version's shared log holds nothing of it. 0: there is no such log.
   int64_t valid_start_in_shared_log = 0;
   ManualCompactStatus compaction = ManualCompactStatus::kIdle;

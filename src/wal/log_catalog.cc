@@ -109,6 +109,11 @@ bool LogCatalog::Covers(Decree first) const {
   return first > RetainedAbove(content_.files, content_.valid_start_offset, content_.max_decree);
 }
 
+Decree LogCatalog::Begins() const {
+  const MutexLock lock(mutex_);
+  return RetainedAbove(content_.files, content_.valid_start_offset, content_.max_decree) + 1;
+}
+
 size_t LogCatalog::CountUnneeded(const LogNeeds& needs, const LogReserve& reserve) const {
   const int64_t now = clock_.WallMicros() / 1000000;
   const MutexLock lock(mutex_);

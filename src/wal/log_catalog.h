@@ -83,6 +83,7 @@ class LogCatalog {
 
   // Every decree >= first that was ever appended is in these files, or will be in the next.
   bool Covers(Decree first) const;
+  Decree Begins() const;
   // CountDroppable (log_retention.h) of these files, now.
   size_t CountUnneeded(const LogNeeds& needs, const LogReserve& reserve) const;
   // What a replay above `applied` would have to do. Mutations are counted by decrees, so it is an

@@ -53,6 +53,7 @@ class RecoveredPrivateLog : public PrivateLog {
   void Drain(Task done) override { writer_->Drain(std::move(done)); }
   absl::Status Close() override { return writer_->Close(); }
   bool Covers(Decree first) const override { return catalog_->Covers(first); }
+  Decree Begins() const override { return catalog_->Begins(); }
   absl::Duration EstimatedReplay(Decree durable) const override {
     return estimate_.Of(catalog_->WorkAbove(durable));
   }

@@ -11,7 +11,7 @@
 //           it waits. DataLoss: a write or sync failed, or durable bytes are damaged. The log stays
 //           failed, and the replica must be fenced. ReadFrom is an exception; see its comment.
 // Threads   Open, Close and ReadFrom wait for the disk: call them in its DiskPool. Covers,
-//           EstimatedReplay and gauges may be called on any thread. The rest is strand-bound;
+//           Begins, EstimatedReplay and gauges may be called on any thread. The rest is strand-bound;
 //           callbacks come on that strand. No lock is shared with another replica's log.
 // Lifetime  The Environment outlives it. Destruction without Close is a crash: nothing is trimmed,
 //           and pending callbacks never run. Drain comes before Close, and before the folder is
@@ -169,6 +169,8 @@ class PrivateLog {
   virtual absl::StatusOr<Piece> ReadFrom(Decree first, uint64_t bytes_max) = 0;
   // Every decree >= first that was ever appended is still here.
   virtual bool Covers(Decree first) const = 0;
+  // The smallest decree that it covers.
+  virtual Decree Begins() const = 0;
   // How long replay would take after a crash now, with a checkpoint that holds `durable`: by the
   // rate that Open measured. Cheap; on any thread.
   virtual absl::Duration EstimatedReplay(Decree durable) const = 0;
