@@ -21,7 +21,8 @@ KeptMost BoundsOf(const BoundSettings& settings) {
   constexpr int64_t kWrittenBytes = 20 * kMiB;
   // Files that end early, since the server stopped or a learner began anew.
   constexpr int64_t kShortFiles = 32;
-  const int64_t log_bytes = kWrittenBytes + static_cast<int64_t>(settings.log_for_member_bytes);
+  const int64_t log_bytes = kWrittenBytes + static_cast<int64_t>(settings.log_for_member_bytes) +
+                            static_cast<int64_t>(settings.log_for_other_cluster_bytes);
   KeptMost bounds{};
   const auto set = [&bounds](Kept what, int64_t most) { bounds[static_cast<size_t>(what)] = most; };
   set(Kept::kUncommitted, settings.prepare_list_capacity);
@@ -32,7 +33,7 @@ KeptMost BoundsOf(const BoundSettings& settings) {
   set(Kept::kUnanswered, 1000);
   set(Kept::kUnansweredKb, 32 * kKiB);
   set(Kept::kCalls, 1000);
-  set(Kept::kDiskBytes, 64 * kMiB);
+  set(Kept::kDiskBytes, 64 * kMiB + 2 * static_cast<int64_t>(settings.log_for_other_cluster_bytes));
   set(Kept::kMetaBytes, 4 * kMiB);
   set(Kept::kEvents, 30000);
   return bounds;

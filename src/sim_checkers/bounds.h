@@ -46,6 +46,7 @@ struct BoundSettings {
   int64_t prepare_list_capacity = 0;
   uint64_t log_segment_bytes = 0;
   uint64_t log_for_member_bytes = 0;
+  uint64_t log_for_other_cluster_bytes = 0;
 };
 
 // One for a run. KeptThings (sim_cluster/kept_things.h) notes what it sees every few seconds. The

@@ -42,14 +42,16 @@ uint64_t Checksum(int64_t timestamp_us, absl::Span<const WriteOp> ops) {
 class CheckedEngine : public EngineWrapper<Engine> {
  public:
   CheckedEngine(std::unique_ptr<Engine> inner, SimNode& node, std::string server, PartitionId pid,
-                CommitChecker& checker, OpenEngines& open, CheckedEngineFactory::Times times)
+                CommitChecker& checker, OpenEngines& open, CheckedEngineFactory::Times times,
+                CheckedEngineFactory::OnApplied on_applied)
       : EngineWrapper(std::move(inner)),
         node_(node),
         server_(std::move(server)),
         pid_(pid),
         checker_(checker),
         open_(open),
-        times_(times) {
+        times_(times),
+        on_applied_(std::move(on_applied)) {
     open_[{server_, pid_}] = this;
     checker_.Opened(server_, pid_, last_applied());
   }
@@ -79,6 +81,7 @@ class CheckedEngine : public EngineWrapper<Engine> {
       return absl::InternalError(
           "applied out of order");  // the checker holds it against the server
     }
+    if (on_applied_) on_applied_(pid_, mutation.decree, mutation.timestamp_us, mutation.ops);
     return inner().ApplyAll({&mutation, 1});
   }
   absl::Status ApplyAll(absl::Span<const AppliedMutation> mutations) override {
@@ -114,6 +117,7 @@ class CheckedEngine : public EngineWrapper<Engine> {
   CommitChecker& checker_;
   OpenEngines& open_;
   const CheckedEngineFactory::Times times_;
+  const CheckedEngineFactory::OnApplied on_applied_;
 };
 
 }  // namespace
@@ -128,7 +132,7 @@ absl::StatusOr<std::unique_ptr<Engine>> CheckedEngineFactory::Open(
   ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine, inner_.Open(data_directory));
   events_.opened(name->pid, engine->last_applied());
   return std::make_unique<CheckedEngine>(std::move(engine), node_, server_, name->pid, checker_,
-                                         open_, times_);
+                                         open_, times_, events_.applied);
 }
 
 }  // namespace arion::sim

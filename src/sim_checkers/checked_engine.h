@@ -26,10 +26,14 @@ using OpenEngines = std::map<std::pair<std::string, PartitionId>, Engine*>;
 // refer to what it was given.
 class CheckedEngineFactory : public EngineFactory {
  public:
-  // What else wants to know: engines that open, checkpoints that are installed.
+  using OnApplied = std::function<void(PartitionId pid, Decree decree, int64_t timestamp_us,
+                                       absl::Span<const WriteOp> ops)>;
+  // What else wants to know: engines that open, checkpoints that are installed, and, unless it is
+  // empty, what is applied by any member.
   struct Events {
     std::function<void(PartitionId pid, Decree decree)> opened;
     std::function<void()> installed;
+    OnApplied applied;
   };
   // Whether members that applied a mutation under other times applied other content: a 2.5.0 server
   // prepares it again without one (pacifica/PROTOCOL.md 2.2).

@@ -20,16 +20,18 @@ std::string TableKeyOf(const std::string& key) {
 }  // namespace
 
 CheckedMetaStore::CheckedMetaStore(std::unique_ptr<MetaStore> inner, OnStored on_stored,
-                                   OnRefused on_refused)
+                                   OnRefused on_refused, OnChange on_change)
     : inner_(std::move(inner)), durable_(std::make_shared<Durable>()) {
   durable_->on_stored = std::move(on_stored);
   durable_->on_refused = std::move(on_refused);
+  durable_->on_change = std::move(on_change);
 }
 
 void CheckedMetaStore::Durable::Apply(const std::vector<Change>& batch) {
   // Partitions whose configuration is in the batch, and the tables they are of.
   std::set<std::string> changed, tables;
   for (const Change& change : batch) {
+    if (on_change) on_change(change);
     if (change.value.has_value()) {
       entries[change.key] = *change.value;
       if (const std::string table = TableKeyOf(change.key); !table.empty()) {

@@ -28,7 +28,10 @@ class CheckedMetaStore : public MetaStore {
   using OnStored = std::function<void(const PartitionConfiguration&)>;
   // `on_refused` runs for each refused batch that is kToServe.
   using OnRefused = std::function<void(const absl::Status&)>;
-  CheckedMetaStore(std::unique_ptr<MetaStore> inner, OnStored on_stored, OnRefused on_refused);
+  // `on_change` runs for each key that became durable, and for all of them at Load; may be empty.
+  using OnChange = std::function<void(const Change&)>;
+  CheckedMetaStore(std::unique_ptr<MetaStore> inner, OnStored on_stored, OnRefused on_refused,
+                   OnChange on_change = {});
 
   absl::StatusOr<std::map<std::string, std::string>> Load() override;
   void Commit(std::vector<Change> batch, StoreNeed need, StrandPtr reply_on,
@@ -45,6 +48,7 @@ class CheckedMetaStore : public MetaStore {
     std::map<std::string, std::string> entries;
     OnStored on_stored;
     OnRefused on_refused;
+    OnChange on_change;
     void Apply(const std::vector<Change>& batch);
   };
   std::unique_ptr<MetaStore> inner_;

@@ -9,40 +9,14 @@
 #include <vector>
 
 #include "base/key_ownership.h"
-#include "base/raw_key.h"
-#include "base/value_schema.h"
 #include "env/clock.h"
 #include "replica/replica_snapshot.h"
 #include "sim_checkers/index_content.h"
+#include "sim_checkers/same_content.h"
 #include "sim_workloads/split_workload.h"
 #include "sim_workloads/workload.h"
 
 namespace arion::sim {
-namespace {
-
-// Whether two engines hold the same records of those that are the partition's. An expired one goes
-// with a compaction, by and by, and so does one that a split gave to another partition.
-bool HoldTheSame(const Engine& a, const Engine& b, uint32_t now, const KeyOwnership& owned) {
-  const auto view_a = a.View(), view_b = b.View();
-  const auto walk_a = view_a->Walk({}, Direction::kForward);
-  const auto walk_b = view_b->Walk({}, Direction::kForward);
-  const auto is_another = [&owned](std::string_view key) {
-    return SplitRawKey(key).has_value() && !owned.OwnsKey(key);
-  };
-  const auto skip_expired = [now, is_another](RecordIterator& walk) {
-    while (walk.Valid() && (IsExpired(walk.expire_ts(), now) || is_another(walk.key())))
-      walk.Next();
-  };
-  for (;; walk_a->Next(), walk_b->Next()) {
-    skip_expired(*walk_a), skip_expired(*walk_b);
-    if (!walk_a->Valid() || !walk_b->Valid()) return walk_a->Valid() == walk_b->Valid();
-    if (walk_a->key() != walk_b->key() || walk_a->value() != walk_b->value() ||
-        walk_a->expire_ts() != walk_b->expire_ts())
-      return false;
-  }
-}
-
-}  // namespace
 
 ClusterHealth::ClusterHealth(const ClusterSettings& settings, SimWorld& world, ServerLives& lives,
                              const Groups& groups, const TableChurn& churn,

@@ -15,10 +15,31 @@ ClusterSettings ClusterSettings::Draw(SimClusterOptions options, SimRandom& rand
   ClusterSettings settings;
   settings.run = std::move(options);
   settings.replica_count = std::min(settings.run.topology.copies, settings.run.topology.servers);
+  if (!settings.run.name.empty()) settings.KnowOtherCluster();
   settings.DrawTimers(random);
   settings.DrawLogs(random);
   settings.DrawDisks(random);
   return settings;
+}
+
+// As main makes it of [duplication-group] and [pegasus.clusters]. Each cluster's network has the same
+// addresses.
+void ClusterSettings::KnowOtherCluster() {
+  const std::map<std::string, uint8_t>& ids = run.duplication_group;
+  server.cluster_name = meta.cluster_name = run.name;
+  server.duplication_group = {.ids = ids, .own_id = ids.at(run.name)};
+  std::vector<std::string> others;
+  for (const auto& [name, id] : ids) {
+    meta.cluster_ids[name] = id;
+    if (name == run.name) continue;
+    others.push_back(name);
+    meta.clusters[name] = {{.host = name, .port = kMetaEndpoint.port}};
+  }
+  meta.meta_servers_of = [others](const std::string& cluster) {
+    const bool is_known = std::find(others.begin(), others.end(), cluster) != others.end();
+    return is_known ? std::vector<Endpoint>{kMetaEndpoint} : std::vector<Endpoint>();
+  };
+  server.meta_servers_of = meta.meta_servers_of;
 }
 
 void ClusterSettings::DrawTimers(SimRandom& random) {
@@ -85,7 +106,9 @@ std::vector<std::string> ClusterSettings::DiskPaths() const {
 BoundSettings ClusterSettings::Bounds() const {
   return {.prepare_list_capacity = server.prepare_list_capacity,
           .log_segment_bytes = server.log_segment_bytes,
-          .log_for_member_bytes = server.log_for_member.bytes_max};
+          .log_for_member_bytes = server.log_for_member.bytes_max,
+          // What was written while the other cluster could not be reached.
+          .log_for_other_cluster_bytes = run.name.empty() ? 0 : uint64_t{40} << 20};
 }
 
 int64_t ClusterSettings::WallErrorSeconds(absl::Duration elapsed) const {

@@ -34,11 +34,18 @@ struct ClusterSettings {
     return {0x0a000001u + static_cast<uint32_t>(index), 34801};
   }
 
+  // Where the node of an address of this cluster is in the network of the other one.
+  static Endpoint Abroad(Endpoint here) { return {here.ip + (1u << 16), here.port}; }
+
   // All but the layout. A run adds its meta server's node, which throws dice, too, before that is
   // drawn.
   static ClusterSettings Draw(SimClusterOptions options, SimRandom& random);
   void DrawLayout(SimRandom& random);
 
+  // Of a node that is called so in a cluster of its own.
+  std::string NodeName(const std::string& name) const {
+    return run.name.empty() ? name : run.name + "." + name;
+  }
   // Of a server: its data directories and, if there is one, the log home.
   std::vector<std::string> DiskPaths() const;
   bool HasLogHome() const { return !server.layout.log_home_directory.empty(); }
@@ -60,6 +67,7 @@ struct ClusterSettings {
   MetaServerOptions meta;
 
  private:
+  void KnowOtherCluster();
   void DrawTimers(SimRandom& random);
   void DrawLogs(SimRandom& random);
   void DrawDisks(SimRandom& random);

@@ -40,13 +40,14 @@ ServerLives::ServerLives(const ClusterSettings& settings, SimNode& meta, SimWorl
   meta_.node = &meta;
   if (settings_.run.topology.has_old_meta) network_.ForOlderServer(meta_.endpoint);
   AddServers();
-  for (const auto& node : world_.nodes()) PrepareNode(*node);
+  PrepareNode(meta);
+  for (const auto& server : servers_) PrepareNode(*server->node);
 }
 
 void ServerLives::AddServers() {
   for (int i = 0; i < settings_.run.topology.servers; ++i) {
     auto server = std::make_unique<SimServer>();
-    server->name = absl::StrCat("replica", i + 1);
+    server->name = settings_.NodeName(absl::StrCat("replica", i + 1));
     server->node = &world_.AddNode(server->name);
     server->endpoint = ClusterSettings::ServerEndpoint(i);
     server->is_older = i < settings_.run.topology.older;
@@ -71,6 +72,21 @@ void ServerLives::PrepareNode(SimNode& node) {
   node.SetWallRate(off_by(settings_.run.faults.wall_drift_percent));
 }
 
+std::unique_ptr<SimTransport> ServerLives::NewEndAbroad(SimNode& node, Endpoint here) {
+  if (other_cluster_ == nullptr) return nullptr;
+  const Endpoint there = ClusterSettings::Abroad(here);
+  // One connection to each server there: what is sent over it comes in order, once.
+  other_cluster_->ForOlderServer(there);
+  return std::make_unique<SimTransport>(*other_cluster_, node, there);
+}
+
+void ServerLives::LeaveAbroad(std::unique_ptr<SimTransport>& end, SimNetwork::Farewell farewell) {
+  if (end == nullptr) return;
+  const Endpoint there = end->local();
+  end.reset();
+  other_cluster_->NodeDied(there, farewell);
+}
+
 SimServer* ServerLives::ServerAt(Endpoint endpoint) {
   const auto found = std::find_if(servers_.begin(), servers_.end(),
                                   [endpoint](const auto& s) { return s->endpoint == endpoint; });
@@ -88,12 +104,13 @@ void ServerLives::StartMeta() {
   if (meta_.node->alive()) return;
   SimEnvironment& env = meta_.node->Start();
   meta_.transport = std::make_unique<SimTransport>(network_, *meta_.node, meta_.endpoint);
+  meta_.abroad = NewEndAbroad(*meta_.node, meta_.endpoint);
   meta_.store = std::make_unique<CheckedMetaStore>(
       std::make_unique<JournalMetaStore>(
           env, ClusterSettings::kMetaRoot,
           JournalMetaStoreOptions{.reserve_bytes = ClusterSettings::kMetaReserveBytes}),
       [this](const PartitionConfiguration& config) { OnStored(config); },
-      [this](const absl::Status& why) { OnRefused(why); });
+      [this](const absl::Status& why) { OnRefused(why); }, on_stored);
   absl::Status status = StartMetaServer(env);
   // Tried again until the disk recovers, as whoever watches over a process would.
   if (!status.ok() && meta_.node->disk().is_in_trouble()) {
@@ -109,8 +126,9 @@ void ServerLives::StartMeta() {
 
 absl::Status ServerLives::StartMetaServer(Environment& env) {
   if (!settings_.run.topology.has_old_meta) {
-    meta_.server =
-        std::make_unique<MetaServer>(env, *meta_.transport, *meta_.store, settings_.meta);
+    MetaServerOptions options = settings_.meta;
+    options.to_other_clusters = meta_.abroad.get();
+    meta_.server = std::make_unique<MetaServer>(env, *meta_.transport, *meta_.store, options);
     return meta_.server->Start();
   }
   meta_.old = std::make_unique<OldMetaServer>(
@@ -148,8 +166,10 @@ void ServerLives::CrashMeta(CrashMode mode) {
   meta_.old.reset();
   meta_.store.reset();
   meta_.transport.reset();
-  network_.NodeDied(meta_.endpoint, mode == CrashMode::kProcess ? SimNetwork::Farewell::kReset
-                                                                : SimNetwork::Farewell::kSilence);
+  const auto farewell =
+      mode == CrashMode::kProcess ? SimNetwork::Farewell::kReset : SimNetwork::Farewell::kSilence;
+  network_.NodeDied(meta_.endpoint, farewell);
+  LeaveAbroad(meta_.abroad, farewell);
 }
 
 void ServerLives::LetBalance() {
@@ -184,6 +204,7 @@ std::unique_ptr<CheckedEngineFactory> ServerLives::NewEngines(SimServer& server)
     checkers_.coverage.Opened(at, pid, decree);
   };
   events.installed = [this] { checkers_.coverage.Hit(Probe::kCheckpointInstalled); };
+  events.applied = on_applied;
   using Times = CheckedEngineFactory::Times;
   // A 2.5.0 member prepares some mutations again without their times.
   const bool is_mixed = settings_.run.topology.older > 0;
@@ -203,6 +224,7 @@ void ServerLives::StartServer(SimServer& server) {
   const bool is_in_trouble = server.node->disk().is_in_trouble();
   server.started_blind = server.node->disk().reads_fail() || is_in_trouble;
   server.transport = std::make_unique<SimTransport>(network_, *server.node, server.endpoint);
+  server.abroad = NewEndAbroad(*server.node, server.endpoint);
   server.memory = std::make_unique<MemoryEngineFactory>(env);
   if (settings_.run.indexes == 0 || !may_roll_back_ || !world_.random().Percent(kRolledBackPercent))
     server.indexed = std::make_unique<IndexedEngineFactory>(env, *server.memory, kIndexOptions);
@@ -211,6 +233,7 @@ void ServerLives::StartServer(SimServer& server) {
   ReplicaServerOptions options = settings_.server;
   // As an administrator would say it of a replaced disk.
   options.layout.new_data_directories = server.new_directories;
+  options.other_clusters = server.abroad.get();
   if (settings_.run.topology.has_old_meta)
     options.older_servers =
         std::make_shared<OlderServers>(OlderServers::Policy::kLetIn, env.clock());
@@ -255,6 +278,7 @@ void ServerLives::BuryServer(SimServer& server, SimNetwork::Farewell farewell) {
   server.transport.reset();
   checkers_.coverage.Died(server.endpoint);
   network_.NodeDied(server.endpoint, farewell);
+  LeaveAbroad(server.abroad, farewell);
 }
 
 void ServerLives::CrashServer(SimServer& server, CrashMode mode) {

@@ -51,6 +51,12 @@ class ServerLives {
 
   // Runs when a server is down and its restart is planned.
   std::function<void(SimServer&)> on_down;
+  // Runs when some member applies a mutation; may be empty.
+  CheckedEngineFactory::OnApplied on_applied;
+  // Runs for each key of the meta server's store that became durable; may be empty.
+  CheckedMetaStore::OnChange on_stored;
+  // From the next lives on servers reach those of another cluster, as its clients.
+  void ConnectTo(SimNetwork& other_cluster) { other_cluster_ = &other_cluster; }
 
   // Does nothing if it runs.
   void StartMeta();
@@ -80,6 +86,8 @@ class ServerLives {
  private:
   void AddServers();
   void PrepareNode(SimNode& node);
+  std::unique_ptr<SimTransport> NewEndAbroad(SimNode& node, Endpoint here);
+  void LeaveAbroad(std::unique_ptr<SimTransport>& end, SimNetwork::Farewell farewell);
   absl::Status StartMetaServer(Environment& env);
   void OnStored(const PartitionConfiguration& config);
   void OnRefused(const absl::Status& why);
@@ -100,6 +108,7 @@ class ServerLives {
   Servers servers_;
   bool balances_;
   bool may_roll_back_ = true;
+  SimNetwork* other_cluster_ = nullptr;
 };
 
 }  // namespace arion::sim

@@ -46,7 +46,16 @@ void Judge(const RunCheckers& checkers, const DataCheckOptions& data, RunReport*
 }  // namespace
 
 SimCluster::SimCluster(SimClusterOptions options)
-    : world_(options.seed),
+    : SimCluster(options, std::make_unique<Own>(options.seed), nullptr, nullptr) {}
+
+SimCluster::SimCluster(SimClusterOptions options, SimWorld& world, OpenEngines& engines)
+    : SimCluster(std::move(options), nullptr, &world, &engines) {}
+
+SimCluster::SimCluster(SimClusterOptions options, std::unique_ptr<Own> own, SimWorld* world,
+                       OpenEngines* engines)
+    : own_(std::move(own)),
+      engines_(own_ ? own_->engines : *engines),
+      world_(own_ ? own_->world : *world),
       network_(world_),
       settings_(ClusterSettings::Draw(std::move(options), world_.random())),
       indexes_planned_(IndexPlan::Draw(settings_.run.seed, settings_.run.indexes)),
@@ -61,7 +70,7 @@ SimCluster::SimCluster(SimClusterOptions options)
       health_(settings_, world_, lives_, groups_, churn_, engines_, checkers_) {}
 
 SimNode& SimCluster::AddMetaNode() {
-  SimNode& node = world_.AddNode("meta1");
+  SimNode& node = world_.AddNode(settings_.NodeName("meta1"));
   settings_.DrawLayout(world_.random());
   return node;
 }
@@ -123,6 +132,8 @@ void SimCluster::CreateTable(ProbeClient& admin, const StrandPtr& strand, Worklo
 WorkloadOptions SimCluster::DrawWorkload() {
   WorkloadOptions workload;
   workload.tables = groups_.tables();
+  workload.tables.erase(workload.tables.begin(),
+                        workload.tables.begin() + settings_.run.received_tables);
   workload.meta_servers = {ClusterSettings::kMetaEndpoint};
   for (const auto& server : lives_.servers()) workload.servers.push_back(server->endpoint);
   SimRandom& random = world_.random();
@@ -165,37 +176,55 @@ void SimCluster::StartWorkload() {
 }
 
 RunReport SimCluster::Run() {
+  if (Begin()) MeetTroubles();
+  return Report();
+}
+
+bool SimCluster::Begin() {
   // All begin at once, as after a power cut.
   lives_.StartMeta();
   for (const auto& server : lives_.servers()) lives_.StartServer(*server);
   kept_.WatchBounds();
   const bool is_whole =
       CreateTables() && world_.RunUntil([this] { return groups_.IsWhole(); }, absl::Seconds(60));
-  if (is_whole) {
-    MeetTroubles();
-  } else {
+  if (!is_whole)
     checkers_.Violate(absl::StrCat("cluster_health/H1: new tables are not whole after 60 s:",
                                    health_.WhatIsMissing()));
-  }
-  return Report();
+  return is_whole;
 }
 
 void SimCluster::MeetTroubles() {
-  StartWorkload();
-  faults_.Begin();
+  BeginTroubles();
   world_.RunFor(settings_.run.run_length);
   // Where hardly anything gets through, as where all crash every second, it takes longer.
   for (int more = 0; more < kMoreRuns && HasDoneTooLittle(); ++more)
     world_.RunFor(settings_.run.run_length);
+  EndTroubles();
+  AwaitHealth();
+  AwaitTidiness();
+}
+
+void SimCluster::BeginTroubles() {
+  StartWorkload();
+  faults_.Begin();
+}
+
+void SimCluster::EndTroubles() {
   faults_.HealAll();
   if (indexes_) indexes_->Stop();
   if (splits_) splits_->Stop();
   lives_.EndRollbacks();
+}
+
+void SimCluster::AwaitHealth() {
   health_.Await(*workload_, splits_.get());
   AwaitIndexes();
   // What odd messages say of ballots is believed.
   if (lives_.meta().states_put_back == 0 && settings_.run.faults.odd_percent == 0)
     faults_.older_states().CheckItIsSaid(OlderStates::Expected::kDidNot);
+}
+
+void SimCluster::AwaitTidiness() {
   if (checkers_.violations.empty() && !health_.IsLeftToOperator()) kept_.AwaitTidiness();
 }
 

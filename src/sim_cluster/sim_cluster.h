@@ -8,7 +8,8 @@
 // Shapes   A run: start, create the tables, wait until they are whole; faults and clients for
 //          run_length; heal everything and demand health (cluster_health.h); then that what nobody
 //          needs leaves the disks (kept_things.h). Its parts know each other downwards only, and
-//          none knows the whole.
+//          none knows the whole. Of two clusters in one world each is run step by step
+//          (sim_two_clusters/cluster_pair.h).
 // Threads  One: the world's.
 // Promises sim_cluster/W2  Equal options give equal runs: the same trace_hash, the same report.
 // Demands  Those of checkers.h and bounds.h, and those that the headers of the parts state.
@@ -44,12 +45,40 @@ struct RunReport;
 class SimCluster {
  public:
   explicit SimCluster(SimClusterOptions options);
+  // One of several in a world, which ends before `engines`.
+  SimCluster(SimClusterOptions options, SimWorld& world, OpenEngines& engines);
   ~SimCluster();
 
   RunReport Run();
   const SimWorld& world() const { return world_; }
 
+  // What Run does, step by step, of a cluster that is not alone. All but the troubles run the world.
+  // Begin: its tables are whole; false: a violation says why not.
+  bool Begin();
+  void BeginTroubles();
+  void EndTroubles();
+  bool HasDoneTooLittle() const;
+  void AwaitHealth();
+  void AwaitTidiness();
+  RunReport Report() const;
+  void EndServers() { lives_.EndAll(); }
+
+  const ClusterSettings& settings() const { return settings_; }
+  SimNetwork& network() { return network_; }
+  ServerLives& lives() { return lives_; }
+  const Groups& groups() const { return groups_; }
+  const OpenEngines& engines() const { return engines_; }
+  RunCheckers& checkers() { return checkers_; }
+
  private:
+  // What the world still has to do at its end may hold an engine.
+  struct Own {
+    explicit Own(uint64_t seed) : world(seed) {}
+    OpenEngines engines;
+    SimWorld world;
+  };
+  SimCluster(SimClusterOptions options, std::unique_ptr<Own> own, SimWorld* world,
+             OpenEngines* engines);
   // And draws the rest of the settings: the order of these dice is part of each seed.
   SimNode& AddMetaNode();
   bool CreateTables();
@@ -58,15 +87,14 @@ class SimCluster {
   WorkloadOptions DrawWorkload();
   void MeetTroubles();
   void AwaitIndexes();
-  bool HasDoneTooLittle() const;
-  RunReport Report() const;
   std::string Mix() const;
   // That the run proves something.
   void Demand(RunReport* report) const;
 
-  // What the world still has to do at its end may hold one.
-  OpenEngines engines_;
-  SimWorld world_;
+  // Null: the world is another's.
+  const std::unique_ptr<Own> own_;
+  OpenEngines& engines_;
+  SimWorld& world_;
   SimNetwork network_;
   ClusterSettings settings_;
   const IndexPlan indexes_planned_;

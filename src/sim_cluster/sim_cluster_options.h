@@ -7,8 +7,10 @@
 #include <absl/time/time.h>
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
+#include <string>
 
 #include "sim/sim_environment.h"
 #include "sim_checkers/data_checker.h"
@@ -48,6 +50,12 @@ struct SimClusterOptions {
   int indexes = 0;
   // Whether tables are split (sim_workloads/split_workload.h).
   bool splits = false;
+  // One of two clusters that duplicate tables (sim_two_clusters/cluster_pair.h): its name, and by
+  // names what marks the writes of each. Empty: there is no other.
+  std::string name;
+  std::map<std::string, uint8_t> duplication_group;
+  // So many of its tables, the first ones, take what the other cluster sends: no client writes there.
+  int received_tables = 0;
   // Unset: as the seed draws.
   std::optional<Durability> durability;
   std::optional<CrashMode> crash_mode;

@@ -50,6 +50,8 @@ struct SimServer {
   Endpoint endpoint;
   std::string name;
   std::unique_ptr<SimTransport> transport;
+  // Its end of the other cluster's network. Null: there is none.
+  std::unique_ptr<SimTransport> abroad;
   std::unique_ptr<MemoryEngineFactory> memory;
   // Null: this life is of a version that knows no indexes (a rollback).
   std::unique_ptr<IndexedEngineFactory> indexed;
@@ -89,6 +91,8 @@ struct SimMeta {
   SimNode* node = nullptr;
   Endpoint endpoint = ClusterSettings::kMetaEndpoint;
   std::unique_ptr<SimTransport> transport;
+  // As a server's.
+  std::unique_ptr<SimTransport> abroad;
   std::unique_ptr<CheckedMetaStore> store;
   std::unique_ptr<MetaServer> server;
   // A meta server of 2.5.0, in place of `server`.

@@ -6,6 +6,7 @@
 #include "base/crc.h"
 #include "messages/admin_messages.h"
 #include "messages/client_messages.h"
+#include "messages/duplication_messages.h"
 #include "rpc/thrift_codec.h"
 
 namespace arion::sim {
@@ -58,23 +59,33 @@ void ProbeClient::Put(Endpoint server, int32_t app_id, int32_t partition_count,
                   });
 }
 
-void ProbeClient::CreateTable(Endpoint meta, const CreateAppRequest& request,
-                              absl::AnyInvocable<void(CreateAppResponse)> done) {
+// An error of the call stands in the answer's place, so that the caller looks at one field only.
+template <class Response>
+void ProbeClient::Ask(Endpoint meta, const char* name, std::string body,
+                      absl::AnyInvocable<void(Response)> done) {
   OutboundRequest outbound;
-  outbound.name = kRpcCreateApp;
-  outbound.body = EncodeWrapped(request);
+  outbound.name = name;
+  outbound.body = std::move(body);
   transport_.Call(meta, std::move(outbound), strand_,
                   [done = std::move(done)](RpcResult result) mutable {
-                    CreateAppResponse response;
-                    // An error of the call stands in the answer's place, so that the caller looks
-                    // at one field only.
+                    Response response;
                     response.err = result.error;
                     if (result.error == ErrorCode::kOk) {
-                      auto decoded = DecodeWrapped<CreateAppResponse>(result.body);
+                      auto decoded = DecodeWrapped<Response>(result.body);
                       if (decoded.ok()) response = *decoded;
                     }
                     done(std::move(response));
                   });
+}
+
+void ProbeClient::CreateTable(Endpoint meta, const CreateAppRequest& request,
+                              absl::AnyInvocable<void(CreateAppResponse)> done) {
+  Ask<CreateAppResponse>(meta, kRpcCreateApp, EncodeWrapped(request), std::move(done));
+}
+
+void ProbeClient::AddDuplication(Endpoint meta, const AddDuplicationRequest& request,
+                                 absl::AnyInvocable<void(AddDuplicationResponse)> done) {
+  Ask<AddDuplicationResponse>(meta, kRpcAddDuplication, EncodeWrapped(request), std::move(done));
 }
 
 // One attempt and no retry: the caller decides what an open outcome means for its history.

@@ -14,8 +14,10 @@
 #include "rpc/transport.h"
 
 namespace arion {
+struct AddDuplicationRequest;
+struct AddDuplicationResponse;
 struct RecallAppRequest;
-}
+}  // namespace arion
 
 namespace arion::sim {
 
@@ -43,8 +45,13 @@ class ProbeClient {
                  absl::AnyInvocable<void(ErrorCode)> done);
   void RecallTable(Endpoint meta, const RecallAppRequest& request,
                    absl::AnyInvocable<void(ErrorCode)> done);
+  void AddDuplication(Endpoint meta, const AddDuplicationRequest& request,
+                      absl::AnyInvocable<void(AddDuplicationResponse)> done);
 
  private:
+  template <class Response>
+  void Ask(Endpoint meta, const char* name, std::string body,
+           absl::AnyInvocable<void(Response)> done);
   // What an administrator asks for; kOk: it is so.
   template <class Response>
   void Change(Endpoint meta, const char* name, std::string body,

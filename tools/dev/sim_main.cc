@@ -24,6 +24,7 @@
 #include "sim/sim_environment.h"
 #include "sim_cluster/run_report.h"
 #include "sim_cluster/sim_cluster.h"
+#include "sim_two_clusters/cluster_pair.h"
 
 DEFINE_uint64(seeds, 10, "how many seeds to run");
 DEFINE_uint64(first, 1, "the first seed");
@@ -44,6 +45,16 @@ DEFINE_int32(indexes, -1,
 DEFINE_int32(splits, -1,
              "1: tables are split, their partitions being a power of two; 0: not; -1: as the seed "
              "draws, not where --kinds, --older or --indexes says what it meets");
+DEFINE_bool(
+    two_clusters, false,
+    "two clusters, of which one sends what it writes to the other; of other options those of "
+    "size and version mean nothing then");
+DEFINE_bool(late_requests, false,
+            "--two_clusters: what a sender gave up may come late, and each request again");
+DEFINE_bool(
+    strict_logs, false,
+    "--two_clusters: a sender that stops for want of log is a violation, and so is a member "
+    "whose log does not reach back");
 DEFINE_double(minutes, 2, "simulated minutes with faults, of each seed");
 DEFINE_bool(calm, false, "no faults");
 DEFINE_bool(lying_disks, false,
@@ -149,7 +160,32 @@ SimClusterOptions Options(uint64_t seed) {
   return options;
 }
 
+ClusterPairOptions PairOptions(uint64_t seed) {
+  ClusterPairOptions options = ClusterPairOptions::Swarm(seed);
+  options.run_length = absl::Minutes(FLAGS_minutes);
+  if (FLAGS_late_requests) options.late = ClusterPairOptions::Late::kArrive;
+  if (FLAGS_strict_logs) options.logs = DuplicationChecker::Logs::kStrict;
+  if (FLAGS_calm) options.link_trouble_every = absl::ZeroDuration();
+  for (SimClusterOptions* one : {&options.source, &options.receiver}) {
+    if (FLAGS_calm) one->faults = FaultMix::None();
+    if (!FLAGS_kinds.empty()) one->faults.kinds = Faults(FLAGS_kinds);
+    for (Fault fault : Faults(FLAGS_without)) one->without.insert(fault);
+    one->acknowledged_writes_min = FLAGS_writes_min;
+    one->data_operations_min = FLAGS_data_min;
+  }
+  return options;
+}
+
+RunReport RunPair(uint64_t seed) {
+  ClusterPair pair(PairOptions(seed));
+  running_world = &pair.world();
+  RunReport report = pair.Run();
+  running_world = nullptr;
+  return report;
+}
+
 RunReport RunSeed(uint64_t seed) {
+  if (FLAGS_two_clusters) return RunPair(seed);
   SimClusterOptions options = Options(seed);
   SimCluster cluster(options);
   running_world = &cluster.world();
@@ -165,15 +201,16 @@ void SayWhichSeed(int) {
   char line[128];
   int n = snprintf(
       line, sizeof(line),
-      "sim: seed %llu ended the process; replay: tools/dev/sim --seeds 1 --first %llu\n",
-      static_cast<unsigned long long>(running_seed), static_cast<unsigned long long>(running_seed));
+      "sim: seed %llu ended the process; replay: tools/dev/sim --seeds 1 --first %llu%s\n",
+      static_cast<unsigned long long>(running_seed), static_cast<unsigned long long>(running_seed),
+      FLAGS_two_clusters ? " --two_clusters" : "");
   (void)!write(STDOUT_FILENO, line, static_cast<size_t>(n));
   _exit(3);
 }
 
 void ShrinkAndTell(uint64_t seed) {
   const int runs = FLAGS_hours > 0 ? std::max(FLAGS_shrink, 100) : FLAGS_shrink;
-  if (runs == 0) return;
+  if (runs == 0 || FLAGS_two_clusters) return;
   const SimClusterOptions small = Shrink(Options(seed), runs);
   printf("  smaller: tools/dev/sim --seeds 1 --first %llu%s\n",
          static_cast<unsigned long long>(seed), ReplayOptions(small).c_str());
