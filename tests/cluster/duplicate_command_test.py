@@ -30,8 +30,8 @@ class DuplicateCommand(Base):
         self.assertEqual(code, exit_code, (command, answer))
         return answer
 
-    def fill(self, table):
-        self.source.create_table(table, partitions=PARTITIONS, replicas=2)
+    def fill(self, table, environments=None):
+        self.source.create_table(table, partitions=PARTITIONS, replicas=2, environments=environments)
         client = data_api.DataApi(self.source.meta.address, table, header_version=1, timeout=60)
         self.addCleanup(client.close)
         for i in range(RECORDS):
@@ -83,7 +83,8 @@ class DuplicateCommand(Base):
         self.assertEqual(self.run_shell(f"duplication verify t {metas}")["verdict"], "equal")
 
     def test_nothing_is_called_different_beside_kills(self):
-        self.fill("killed")
+        # What it gives is in the log, so that both sides have the same.
+        self.fill("killed", environments={"default_ttl": "100000"})
         writer = self.writer("killed")
         self.assertEqual(self.run_shell("duplicate killed to c2")["verdict"], "equal")
         for victim in (self.source.replicas[0], self.target.replicas[1], self.target.meta, self.source.replicas[1]):

@@ -202,6 +202,10 @@ TEST_F(DuplicateCommandsTest, RecordsThatDifferAreNamedWithWhatEachSideHas) {
   EXPECT_THAT(printed, HasSubstr(R"("sort_key":"a","difference":"other value")"));
   EXPECT_THAT(printed, HasSubstr(R"("sort_key":"b","difference":"other expiry")"));
   EXPECT_THAT(printed, HasSubstr("expires 2063-"));
+  const std::string values = Say("duplication verify t --without-expiry").second;
+  EXPECT_THAT(values, HasSubstr(R"("different":6,)"));
+  EXPECT_THAT(values, HasSubstr(R"("expiries":"not compared")"));
+  EXPECT_THAT(values, Not(HasSubstr("expires")));
   const std::string few = Say("duplication verify t -n 1").second;
   EXPECT_EQ(std::count(few.begin(), few.end(), '{'), 2) << few;
 }

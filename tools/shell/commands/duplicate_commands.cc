@@ -14,7 +14,6 @@
 #include "client/admin_client.h"
 #include "env/clock.h"
 #include "messages/duplication_messages.h"
-#include "messages/table_environments.h"
 #include "tools/compare/compared_table.h"
 #include "tools/compare/table_comparison.h"
 #include "tools/shell/arguments.h"
@@ -44,6 +43,7 @@ struct Sides {
   // Whether a duplication says what is there.
   bool is_watched = false;
   int32_t different_max = kDifferentMax;
+  compare::Expiries expiries = compare::Expiries::kCompared;
 
   // " of cluster c2"
   std::string There() const {
@@ -62,13 +62,6 @@ std::vector<std::string> TextsOf(const std::vector<Endpoint>& servers) {
 }
 
 // ---- comparing ----
-
-// Written with a default TTL, a record expires by the clock of the side that applies it.
-absl::StatusOr<bool> HasDefaultTtl(Cluster& cluster, const std::string& table) {
-  ASSIGN_OR_RETURN(const TableState state, cluster.FindTable(table));
-  const auto found = state.info.envs.find(kEnvDefaultTtl);
-  return found != state.info.envs.end() && found->second != "0";
-}
 
 // What expires by then may be gone by the clock of one cluster and not by that of the other one.
 uint32_t SoonExpired() {
@@ -130,9 +123,8 @@ Outcome Compared(const Session& session, const Sides& sides, compare::Expiries e
       .Add("different", static_cast<int64_t>(result.different.size()))
       .Add("changing", static_cast<int64_t>(result.changing.size()))
       .Add("fetched_records", fetched)
-      .Add("expiries", std::string(expiries == compare::Expiries::kCompared
-                                       ? "compared"
-                                       : "not compared: of a default_ttl each side makes its own"));
+      .Add("expiries",
+           std::string(expiries == compare::Expiries::kCompared ? "compared" : "not compared"));
   if (!result.different.empty())
     outcome.answer.AddList(
         ListOf(session, "differences", result.different, expiries, sides.different_max));
@@ -163,10 +155,7 @@ absl::StatusOr<Outcome> Compare(Session& session, const Sides& sides) {
         "table ", Escape(sides.remote_table), there, " has ", remote_partitions,
         " partitions, and ", Escape(sides.table), " here has ", partitions,
         ": what is duplicated has as many on both sides; drop it there and duplicate it anew"));
-  ASSIGN_OR_RETURN(const bool ttl_here, HasDefaultTtl(cluster, sides.table));
-  ASSIGN_OR_RETURN(const bool ttl_there, HasDefaultTtl(other, sides.remote_table));
-  const auto expiries =
-      ttl_here || ttl_there ? compare::Expiries::kNotCompared : compare::Expiries::kCompared;
+  const compare::Expiries expiries = sides.expiries;
   const absl::Duration timeout = std::max(cluster.timeout(), absl::Seconds(30));
   ASSIGN_OR_RETURN(const auto table, ComparedTable::Create({TextsOf(cluster.meta_servers()),
                                                             sides.table, expiries, timeout}));
@@ -267,11 +256,12 @@ absl::StatusOr<Sides> SidesOf(Session& session, const Arguments& arguments) {
 
 absl::StatusOr<Outcome> Duplication(Session& session, const Words& words) {
   ASSIGN_OR_RETURN(const Arguments arguments,
-                   Arguments::Parse(words, {"--to-meta", "-a", "-n"}, {}));
+                   Arguments::Parse(words, {"--to-meta", "-a", "-n"}, {"--without-expiry"}));
   const Words& rest = arguments.words();
   if (rest.empty() || rest[0] != "verify" || rest.size() < 2 || rest.size() > 3)
     return UsageError("verify, a table, and the other cluster where it has several");
-  ASSIGN_OR_RETURN(const Sides sides, SidesOf(session, arguments));
+  ASSIGN_OR_RETURN(Sides sides, SidesOf(session, arguments));
+  if (arguments.Has("--without-expiry")) sides.expiries = compare::Expiries::kNotCompared;
   return Compare(session, sides);
 }
 
@@ -397,7 +387,8 @@ std::vector<Command> DuplicateCommands() {
        "what is written from now on",
        Completes::kTables, Duplicate},
       {"duplication",
-       "verify TABLE [CLUSTER] [--to-meta HOST:PORT,...] [-a REMOTE_TABLE] [-n DIFFERENT_MAX]",
+       "verify TABLE [CLUSTER] [--to-meta HOST:PORT,...] [-a REMOTE_TABLE] [-n DIFFERENT_MAX] "
+       "[--without-expiry]",
        "compares a table with its duplicate in another cluster by sums of ranges of keys, while "
        "clients write, and names the records that differ; without a duplication --to-meta says "
        "where the other cluster is",
