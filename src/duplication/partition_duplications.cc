@@ -124,7 +124,7 @@ std::optional<Decree> PartitionDuplications::FirstLacking() const {
   if (!core_.app().duplicating) return std::nullopt;
   std::optional<Decree> least;
   for (const auto& [id, sender] : senders_) {
-    const Decree place = sender->confirmed().value_or(sender->sent());
+    const Decree place = std::min(sender->confirmed().value_or(sender->sent()), sender->sent());
     least = std::min(least.value_or(place), place);
   }
   if (!least) least = told_;
