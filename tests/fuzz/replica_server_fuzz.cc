@@ -497,7 +497,13 @@ const std::vector<World::Kind>& World::Kinds() {
                                       .task_code = Blob(WriteCodeName(code)),
                                       .raw_message = Blob(Damage(std::move(body), w.choices_)),
                                       .cluster_id = int8_t{2}});
+           DuplicateEntry& entry = request.entries.back();
+           // It is compared with what is there, or has a place.
+           if (w.choices_.Byte() < 128) entry.verify_timetag = true;
+           if (w.choices_.Byte() < 128) entry.source_decree = w.choices_.Below(8);
+           if (w.choices_.Byte() < 192) entry.source_update = w.choices_.Below(4);
          };
+         if (w.choices_.Byte() < 128) request.duplication_id = w.choices_.Below(3);
          add(WriteCode::kPut, w.Body(UpdateRequest{key, "1", 0}));
          add(WriteCode::kMultiPut, w.Body(MultiPutRequest{"h", {{"s", "v"}}, 0}));
          add(WriteCode::kMultiRemove, w.Body(MultiRemoveRequest{"i", {"s", "t"}, 1}));
