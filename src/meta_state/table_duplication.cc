@@ -425,7 +425,9 @@ DuplicationSyncResponse AnswerDuplicationSync(const ClusterState& state,
       int32_t index = 0;
       for (const DuplicationProgress& progress : duplication.partitions) {
         const PartitionId pid{app_id, index++};
-        // table_duplication/D3
+        // table_duplication/D3; of a partition that another leads more may be said yet.
+        const auto& config = table.partitions[static_cast<size_t>(pid.index)].config;
+        if (config.primary != request.node) continue;
         if (progress.confirmed <= progress.stored || HasBegun(request, pid, dupid))
           (*entry.progress)[pid.index] = progress.stored.value();
       }

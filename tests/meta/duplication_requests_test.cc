@@ -65,10 +65,16 @@ class DuplicationRequestsTest : public MetaFixture {
       requests[primary].node = primary;
       requests[primary].confirm_list[{1, i}] = {said};
     }
-    DuplicationSyncResponse last;
-    for (const auto& [node, request] : requests)
-      last = *Ask<DuplicationSyncResponse>(kRpcDuplicationSync, request);
-    return last;
+    DuplicationSyncResponse all;
+    for (const auto& [node, request] : requests) {
+      DuplicationSyncResponse one = *Ask<DuplicationSyncResponse>(kRpcDuplicationSync, request);
+      // Each is told of the partitions that it leads.
+      for (auto& [app_id, entries] : all.dup_map)
+        for (auto& [dupid, entry] : entries)
+          one.dup_map[app_id][dupid].progress->merge(*entry.progress);
+      all = std::move(one);
+    }
+    return all;
   }
   // What the other cluster was asked since, but for news to our servers; answered with `answer`.
   template <class Response>
