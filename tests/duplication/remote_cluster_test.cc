@@ -25,7 +25,7 @@ constexpr Endpoint kHere = {0x0a000001u, 34801};
 constexpr Endpoint kThere = {0x0a000002u, 34801};
 
 class RemoteClusterTest : public ::testing::Test {
-protected:
+ protected:
   RemoteClusterTest() {
     there_.SetHandler([this](InboundRequest request) {
       if (request.header.name == kRpcQueryConfig) {
@@ -33,19 +33,13 @@ protected:
         return;
       }
       ++taken_;
-      request.responder.Reply(ErrorCode::kOk,
-                              EncodeWrapped(DuplicateResponse{.error = 0}));
+      request.responder.Reply(ErrorCode::kOk, EncodeWrapped(DuplicateResponse{.error = 0}));
     });
   }
 
   void Send(std::function<bool()> may_go) {
-    cluster_->Send({.table = "t",
-                    .partition_count = 1,
-                    .body = "b",
-                    .may_go = std::move(may_go)},
-                   strand_, [this](SendOutcome outcome) {
-                     outcomes_.push_back(outcome.kind);
-                   });
+    cluster_->Send({.table = "t", .partition_count = 1, .body = "b", .may_go = std::move(may_go)},
+                   strand_, [this](SendOutcome outcome) { outcomes_.push_back(outcome.kind); });
     world_.RunFor(absl::Milliseconds(20));
   }
   // Who leads is told now.
@@ -62,11 +56,11 @@ protected:
 
   sim::SimWorld world_{1};
   sim::SimNetwork network_{world_};
-  SimNode &node_ = world_.AddNode("here");
-  SimEnvironment &env_ = node_.Start();
+  SimNode& node_ = world_.AddNode("here");
+  SimEnvironment& env_ = node_.Start();
   SimTransport here_{network_, node_, kHere};
-  SimNode &there_node_ = world_.AddNode("there");
-  SimEnvironment &there_env_ = there_node_.Start();
+  SimNode& there_node_ = world_.AddNode("there");
+  SimEnvironment& there_env_ = there_node_.Start();
   SimTransport there_{network_, there_node_, kThere};
   StrandPtr strand_ = env_.NewStrand("replica");
   std::shared_ptr<RemoteCluster> cluster_ = std::make_shared<RemoteCluster>(
@@ -94,5 +88,5 @@ TEST_F(RemoteClusterTest, ARequestThatWaitedGoesOnlyIfItsSenderLeadsStill) {
   EXPECT_EQ(outcomes_, std::vector{SendOutcome::Kind::kAgain});
 }
 
-} // namespace
-} // namespace arion
+}  // namespace
+}  // namespace arion
