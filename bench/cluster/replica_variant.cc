@@ -18,6 +18,7 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -65,6 +66,7 @@ class LogInSharedLog : public PrivateLog {
     return absl::OutOfRangeError("a shared log can't be read by partition");
   }
   bool Covers(Decree) const override { return false; }
+  Decree Begins() const override { return Decree(std::numeric_limits<int64_t>::max()); }
   absl::Duration EstimatedReplay(Decree) const override { return absl::ZeroDuration(); }
   Stats stats() const override { return {.mutations_written = appended_, .method = "shared log"}; }
   void Drain(Task done) override {
