@@ -121,7 +121,6 @@ std::optional<Decree> PartitionDuplications::Confirmed() const {
 }
 
 std::optional<Decree> PartitionDuplications::FirstLacking() const {
-  if (!core_.app().duplicating) return std::nullopt;
   std::optional<Decree> least;
   for (const auto& [id, sender] : senders_) {
     const Decree place = std::min(sender->confirmed().value_or(sender->sent()), sender->sent());

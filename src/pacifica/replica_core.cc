@@ -363,6 +363,8 @@ void ReplicaCore::Parts::On(const GroupCheckReceived& event) {
   // proven.
   const Decree held = event.request.last_prepared_decree.value_or(kInvalidDecree);
   if (held >= committed) secondary.NotePrimaryHolds(held);
+  // As with an invitation.
+  if (s.role == kPotentialSecondary) reconfiguration.OnTableChanged(event.request.app);
   if (s.role == kPotentialSecondary) learner.OnInvitation(config.learner_signature);
   // By it keys are owned under this ballot.
   reconfiguration.TakeOverCount(event.request.app.partition_count);
@@ -381,8 +383,7 @@ void ReplicaCore::Parts::On(const AddLearnerReceived& event) {
     return;
   }
   if (config.ballot == s.ballot && reconfiguration.IsPending()) return;
-  // It tells of the table like any other word: the newest description counts, whatever becomes of
-  // the invitation.
+  // The newest description counts, whatever becomes of the invitation: so is known what to ask for.
   reconfiguration.OnTableChanged(event.request.app);
   if (roles.AdoptAssigned(config, "add learner") == TransitionVerdict::kRefuse) return;
   if (s.role == kPotentialSecondary) learner.OnInvitation(config.learner_signature);
@@ -417,8 +418,7 @@ void ReplicaCore::Parts::On(const LeaseLost&) {
   } else if (s.role == kPotentialSecondary) {
     roles.BecomeInactive(Inactivity::kRemoved, "lease lost");
   }
-  // What was not started was not written, and clients find the next primary sooner than this one
-  // returns.
+  // What was not started was not written, and clients find the next primary sooner.
   primary.RefuseQueued(ErrorCode::kInvalidState);
   CHECK(s.role == kInactive) << "invariants/R12: a role without a lease";
 }

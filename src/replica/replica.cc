@@ -161,7 +161,10 @@ void Replica::Learn(LearnRequest request, Responder responder) {
                            EncodeWrapped(LearnResponse{.err = ErrorCode::kInvalidState}));
   // Asked before the step, which needs the answer and must not touch the log itself.
   const LogCoverage coverage = checkpoints_.CoverageFrom(core_->LearnStart(request));
-  std::optional<Decree> kept_from = duplications_.FirstLacking();
+  std::optional<Decree> kept_from;
+  // What is known of it may be as old as this one's last time as a secondary.
+  if (core_->app().duplicating)
+    kept_from = std::max(duplications_.FirstLacking().value_or(Decree(1)), store_.log()->Begins());
   if (kept_from && !checkpoints_.CanReadFrom(*kept_from)) kept_from.reset();
   const ReplyToken token = Keep(std::move(responder));
   shipping_.NoteAsking(token, request.learner);

@@ -277,17 +277,10 @@ void SimNetwork::Echo(Endpoint from, Endpoint to, const OutboundRequest& request
   }
 }
 
-bool SimNetwork::IsAwaited(const Asked& asked) {
-  const PortPtr caller = asked.caller.lock();
-  return caller != nullptr && caller->open() && caller->calls.contains(asked.id);
-}
-
 void SimNetwork::Handle(const Asked& asked, Copies copies) {
   const PortPtr server = asked.server.lock();
   Delivery& delivery = *asked.delivery;
   if (server == nullptr || !server->open() || !server->handler || delivery.is_lost) return;
-  const auto& is_taken = server->network.is_taken;
-  if (is_taken && !is_taken(delivery.from, delivery.request, IsAwaited(asked))) return;
   server->network.world_.FoldIntoTrace(Crc32c(delivery.request.name) ^
                                        Crc32c(delivery.request.body));
   std::string& sent = delivery.request.body;

@@ -63,9 +63,6 @@ class SimNetwork {
     int copies = 0;
     absl::Duration late_max;
   } echoes;
-  // Whether a request that gets there is taken; `is_awaited`: its caller has not given up. Empty: each
-  // is.
-  std::function<bool(Endpoint from, const OutboundRequest& request, bool is_awaited)> is_taken;
   // What passes, for checkers: requests as they are sent; answers as the responder gives them.
   std::function<void(Endpoint from, Endpoint to, const OutboundRequest& request)> on_request;
   std::function<void(Endpoint server, const OutboundRequest& request, ErrorCode error,
@@ -138,7 +135,6 @@ class SimNetwork {
   // It is there: its server handles it.
   static void Handle(const Asked& asked, Copies copies);
   static void Answer(const Asked& asked, ErrorCode error, std::string body);
-  static bool IsAwaited(const Asked& asked);
   // Those of `from`. A request that is on its way gets there or not. How many there are.
   int64_t FailCalls(const PortPtr& from, Endpoint to);
   absl::Duration Delay();

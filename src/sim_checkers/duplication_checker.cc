@@ -87,10 +87,8 @@ void DuplicationChecker::Said(PartitionId pid, const DuplicationConfirmEntry& en
     return;
   }
   if (!stopped_.insert(pid).second) return;
-  ++stops_;
-  if (logs_ == Logs::kStrict)
-    violations_.push_back(
-        absl::StrCat("duplication_checker/D5: [", pid.ToString(), "] stops: ", *entry.trouble));
+  violations_.push_back(
+      absl::StrCat("duplication_checker/D5: [", pid.ToString(), "] stops: ", *entry.trouble));
 }
 
 void DuplicationChecker::Stored(PartitionId pid, Decree confirmed, Instant now) {
@@ -106,24 +104,11 @@ void DuplicationChecker::Stored(PartitionId pid, Decree confirmed, Instant now) 
 void DuplicationChecker::Looked(const std::string& server, PartitionId pid,
                                 std::optional<Ballot> member_under, Decree log_begins) {
   const Partition& partition = partitions_[pid];
-  const std::pair who(server, pid);
-  if (!member_under || partition.confirmed < Decree(0)) {
-    reached_.erase(who);
-    return;
-  }
-  if (log_begins <= partition.confirmed + 1) {
-    reached_[who] = *member_under;
-    return;
-  }
-  ++short_logs_;
-  const auto reached = reached_.find(who);
-  // Under another ballot it may have left, and come back by a checkpoint.
-  const bool has_dropped = reached != reached_.end() && reached->second == *member_under;
-  if (has_dropped || logs_ == Logs::kStrict)
-    violations_.push_back(absl::StrCat("duplication_checker/D4: the log of [", pid.ToString(),
-                                       "] at ", server, " begins at decree ", log_begins.value(),
-                                       ", and ", partition.confirmed.value(), " is confirmed"));
-  reached_.erase(who);
+  if (!member_under || partition.confirmed < Decree(0)) return;
+  if (log_begins <= partition.confirmed + 1) return;
+  violations_.push_back(absl::StrCat("duplication_checker/D4: the log of [", pid.ToString(),
+                                     "] at ", server, " begins at decree ", log_begins.value(),
+                                     ", and ", partition.confirmed.value(), " is confirmed"));
 }
 
 DuplicationChecker::Course DuplicationChecker::Follow(const Partition& partition,

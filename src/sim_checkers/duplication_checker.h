@@ -14,11 +14,9 @@
 //               and may be told late.
 //           duplication_checker/D3  Who says that a decree has been received says so after the
 //               receiver has applied everything up to it.
-//           duplication_checker/D4  A member of the source that stays in its group keeps its log
-//               back to what is confirmed. Where `Logs` are kStrict: each member has it.
+//           duplication_checker/D4  Each member of the source has its log back to what is
+//               confirmed.
 //           duplication_checker/D5  No sender stops because its log no longer has what follows.
-//               Unless `Logs` are kStrict that is counted: a replica that was made of a checkpoint
-//               has no log from before it.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -45,9 +43,8 @@ namespace arion::sim {
 class DuplicationChecker {
  public:
   using Ops = absl::Span<const WriteOp>;
-  enum class Logs : uint8_t { kStrict, kCounted };
   // `source_id`: what marks the source's writes.
-  DuplicationChecker(uint8_t source_id, Logs logs) : source_id_(source_id), logs_(logs) {}
+  explicit DuplicationChecker(uint8_t source_id) : source_id_(source_id) {}
 
   // Some member of either side applied it.
   void AtSource(PartitionId pid, Decree decree, int64_t timestamp_us, Ops ops);
@@ -61,18 +58,12 @@ class DuplicationChecker {
   void Looked(const std::string& server, PartitionId pid, std::optional<Ballot> member_under,
               Decree log_begins);
 
-  // A sender of the partition stopped for want of log, and none has gone on since.
-  bool IsStopped(PartitionId pid) const { return stopped_.contains(pid); }
   // What was wrong up to now; at most one sentence about each record.
   Violations Judge() const;
 
-  // States that the receiver applied, and those of them that it had applied before; and how often
-  // senders stopped for want of log.
+  // States that the receiver applied, and those of them that it had applied before.
   int64_t received() const { return received_; }
   int64_t CountAgain() const;
-  int64_t stops() const { return stops_; }
-  // Looks at members whose log does not reach back to what is confirmed.
-  int64_t short_logs() const { return short_logs_; }
 
  private:
   struct State {
@@ -120,13 +111,10 @@ class DuplicationChecker {
                                 const Course& course);
 
   const uint8_t source_id_;
-  const Logs logs_;
   std::map<PartitionId, Partition> partitions_;
   std::set<PartitionId> stopped_;
-  // By a life of a server and partition: the ballot under which its log reached back far enough.
-  std::map<std::pair<std::string, PartitionId>, Ballot> reached_;
   int64_t moment_ = 0;
-  int64_t received_ = 0, stops_ = 0, short_logs_ = 0;
+  int64_t received_ = 0;
   Violations violations_;
 };
 

@@ -48,7 +48,7 @@ ClusterPair::ClusterPair(ClusterPairOptions options)
       world_(options_.seed),
       source_(options_.source, world_, engines_[0]),
       receiver_(options_.receiver, world_, engines_[1]),
-      checker_(ClusterPairOptions::kSourceId, options_.logs),
+      checker_(ClusterPairOptions::kSourceId),
       link_(options_, world_, source_, receiver_) {
   source_.lives().ConnectTo(receiver_.network());
   receiver_.lives().ConnectTo(source_.network());
@@ -99,13 +99,8 @@ void ClusterPair::WatchNetworks() {
     watch(from, to, request);
     if (request.name == kRpcDuplicate) NoteSender(from, request.pid);
   };
-  if (options_.late == ClusterPairOptions::Late::kArrive) {
-    receiver.echoes = {.request = kRpcDuplicate, .copies = 1, .late_max = absl::Seconds(5)};
-    return;
-  }
-  receiver.is_taken = [this](Endpoint from, const OutboundRequest& request, bool is_awaited) {
-    return request.name != kRpcDuplicate || IsTaken(from, request, is_awaited);
-  };
+  // What its sender gave up comes late, and each request again, in any order.
+  receiver.echoes = {.request = kRpcDuplicate, .copies = 1, .late_max = absl::Seconds(5)};
 }
 
 void ClusterPair::NoteSender(Endpoint from, PartitionId receiver) {
@@ -117,12 +112,6 @@ void ClusterPair::NoteSender(Endpoint from, PartitionId receiver) {
   source_.checkers().Violate(absl::StrCat(
       "cluster_pair/E2: ", from.ToString(), " sends writes of [", pid.ToString(), "] at ",
       world_.now().nanos() / 1000000, " ms, and ", config->primary.ToString(), " leads it"));
-}
-
-bool ClusterPair::IsTaken(Endpoint from, const OutboundRequest& request, bool is_awaited) const {
-  const PartitionConfiguration* config = source_.groups().Find(SourceOf(request.pid));
-  return is_awaited && config != nullptr && config->primary.IsValid() &&
-         ClusterSettings::Abroad(config->primary) == from;
 }
 
 void ClusterPair::Look() {
@@ -279,7 +268,6 @@ std::string ClusterPair::WhatDiffers() {
     const int32_t count = source_.groups().CountOf(source_id);
     for (int32_t index = 0; index < count; ++index) {
       const PartitionId pid{source_id, index};
-      if (checker_.IsStopped(pid) && options_.logs == DuplicationChecker::Logs::kCounted) continue;
       const Engine* const source = EngineOfPrimary(source_, pid);
       const Engine* const receiver = EngineOfPrimary(receiver_, {receiver_id, index});
       if (source == nullptr || receiver == nullptr ||
@@ -292,9 +280,7 @@ std::string ClusterPair::WhatDiffers() {
 
 std::string ClusterPair::DescribeRun() const {
   return absl::StrCat(link_.ToString(), "; received ", checker_.received(), ", of them again ",
-                      checker_.CountAgain(), ", stopped for want of log ", checker_.stops(),
-                      ", looks at short logs ", checker_.short_logs(), ", equal after ",
-                      absl::FormatDuration(equal_after_));
+                      checker_.CountAgain(), ", equal after ", absl::FormatDuration(equal_after_));
 }
 
 }  // namespace arion::sim

@@ -12,8 +12,7 @@
 // Threads   One: the world's.
 // Demands   Those of SimCluster, of each; those of DuplicationChecker; and
 //           cluster_pair/E1  Within 120 s of both being healthy, nobody writing any more, each
-//               partition holds the same at both. One of which the sender stopped for want of log
-//               may not, unless logs are kStrict.
+//               partition holds the same at both.
 //           cluster_pair/E2  Once another primary of a partition is stored, its former one sends
 //               nothing of it to the other cluster.
 // SPDX-License-Identifier: Apache-2.0
@@ -56,7 +55,6 @@ class ClusterPair {
   void NoteStored(const MetaStore::Change& change);
   PartitionId SourceOf(PartitionId receiver) const;
   void NoteSender(Endpoint from, PartitionId receiver);
-  bool IsTaken(Endpoint from, const OutboundRequest& request, bool is_awaited) const;
 
   bool Duplicate();
   bool Add(const std::string& table);

@@ -60,9 +60,6 @@ ClusterPairOptions ClusterPairOptions::Swarm(uint64_t seed) {
   return options;
 }
 
-std::string ClusterPairOptions::ReplayOptions() const {
-  return absl::StrCat(" --two_clusters", late == Late::kArrive ? " --late_requests" : "",
-                      logs == DuplicationChecker::Logs::kStrict ? " --strict_logs" : "");
-}
+std::string ClusterPairOptions::ReplayOptions() const { return " --two_clusters"; }
 
 }  // namespace arion::sim

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <string>
 
-#include "sim_checkers/duplication_checker.h"
 #include "sim_cluster/sim_cluster_options.h"
 
 namespace arion::sim {
@@ -23,11 +22,6 @@ struct ClusterPairOptions {
   // How often the way between the clusters is in trouble, and how long; zero: never.
   absl::Duration link_trouble_every = absl::Seconds(8);
   absl::Duration link_trouble_max = absl::Seconds(20);
-  // kNever: what a sender gave up, or a server that has ceased to lead sent, reaches nobody. kArrive:
-  // it may come late, and each request may come again, in any order.
-  enum class Late : uint8_t { kNever, kArrive };
-  Late late = Late::kNever;
-  DuplicationChecker::Logs logs = DuplicationChecker::Logs::kCounted;
 
   static ClusterPairOptions Swarm(uint64_t seed);
   // What follows the seed in the command that runs it again, led by a blank.

@@ -49,12 +49,6 @@ DEFINE_bool(
     two_clusters, false,
     "two clusters, of which one sends what it writes to the other; of other options those of "
     "size and version mean nothing then");
-DEFINE_bool(late_requests, false,
-            "--two_clusters: what a sender gave up may come late, and each request again");
-DEFINE_bool(
-    strict_logs, false,
-    "--two_clusters: a sender that stops for want of log is a violation, and so is a member "
-    "whose log does not reach back");
 DEFINE_double(minutes, 2, "simulated minutes with faults, of each seed");
 DEFINE_bool(calm, false, "no faults");
 DEFINE_bool(lying_disks, false,
@@ -163,8 +157,6 @@ SimClusterOptions Options(uint64_t seed) {
 ClusterPairOptions PairOptions(uint64_t seed) {
   ClusterPairOptions options = ClusterPairOptions::Swarm(seed);
   options.run_length = absl::Minutes(FLAGS_minutes);
-  if (FLAGS_late_requests) options.late = ClusterPairOptions::Late::kArrive;
-  if (FLAGS_strict_logs) options.logs = DuplicationChecker::Logs::kStrict;
   if (FLAGS_calm) options.link_trouble_every = absl::ZeroDuration();
   for (SimClusterOptions* one : {&options.source, &options.receiver}) {
     if (FLAGS_calm) one->faults = FaultMix::None();
