@@ -166,7 +166,7 @@ absl::StatusOr<bool> EngineDirectory::ReplaceCheckpoints(const std::string& temp
       RETURN_IF_ERROR(files_.RemoveAll(temporary_path));
       return false;
     }
-    const bool is_there = Exists(files_, path);
+    ASSIGN_OR_RETURN(const bool is_there, IsThere(files_, path));
     if (is_there) {
       RETURN_IF_ERROR(files_.RemoveAll(former));  // of an attempt that failed behind its names
       RETURN_IF_ERROR(files_.Rename(path, former));
