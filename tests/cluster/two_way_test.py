@@ -76,7 +76,7 @@ class Conflicting(threading.Thread):
 
 class TwoWay(two_clusters_test.TwoClusters):
     # What one way does is shown there.
-    test_from_now_on_beside_kills = test_what_is_there_comes_by_checkpoints = None
+    test_from_now_on_beside_kills = test_what_is_there_comes_by_checkpoints = test_who_learned_during_a_pause_sends_what_came_before = None
 
     def wait_begun_at(self, cluster, table):
         def begun():
@@ -85,9 +85,16 @@ class TwoWay(two_clusters_test.TwoClusters):
             return [d["status"] for d in duplications] == ["DS_LOG"] and rows and all(row["confirmed_decree"] >= 0 for row in rows)
         harness.wait_for("it sends", begun, 60)
 
+    def wait_whole(self, table):
+        """Until both take writes, and go on to: a server that was killed may count as alive still, and one copy of two takes none."""
+        for cluster in self.clusters.values():
+            for server in cluster.replicas:
+                cluster.wait_listening(server)
+            harness.wait_for("healthy", lambda c=cluster: c.alive() == 2, 60)
+            cluster.wait_healthy(table, replicas=2)
+
     def wait_caught_up(self, table):
-        """Until what was committed now is stored as sent, in both directions. A replica that learned a checkpoint has no log from before it: were
-        it to lead while the other cluster lags behind that, its duplication would stop (src/duplication/README.md)."""
+        """Until what was committed now is stored as sent, in both directions."""
         rows = {name: self.shell(f"query_dup {table} -d", of=cluster)["partitions"] for name, cluster in self.clusters.items()}
         goal = {name: [row["confirmed_decree"] + row["lag_mutations"] for row in of] for name, of in rows.items()}
 
@@ -96,6 +103,14 @@ class TwoWay(two_clusters_test.TwoClusters):
                        for i, row in enumerate(self.shell(f"query_dup {table} -d", of=cluster)["partitions"]))
         harness.wait_for("both have what was written", caught_up, 120)
 
+    @staticmethod
+    def is_written(client, *record):
+        try:
+            client.set(*record)
+        except (OSError, data_api.Refused):
+            return False
+        return True
+
     def drain(self, table):
         """Until what each side wrote before has come to the other: each partition's last write has."""
         ends = {(b"end %s %d" % (name.encode(), i), b""): b"%d" % i for name in self.clusters for i in range(64)}
@@ -103,7 +118,7 @@ class TwoWay(two_clusters_test.TwoClusters):
             client = data_api.DataApi(cluster.meta.address, table, header_version=1)
             for (hash_key, sort_key), value in ends.items():
                 if hash_key.startswith(b"end %s " % name.encode()):
-                    client.set(hash_key, sort_key, value)
+                    harness.wait_for("it is written", lambda k=hash_key, s=sort_key, v=value: self.is_written(client, k, s, v), 60)
             client.close()
 
         def arrived():
@@ -131,15 +146,12 @@ class TwoWay(two_clusters_test.TwoClusters):
         for _ in range(KILLS):
             time.sleep(random.uniform(1, 4))
             self.kill_and_start(random.choice([server for cluster in self.clusters.values() for server in cluster.replicas]))
-            for cluster in self.clusters.values():
-                harness.wait_for("healthy", lambda c=cluster: c.alive() == 2, 60)
+            self.wait_whole("both")
             self.wait_caught_up("both")
         for threads in writers.values():
             for thread in threads:
                 thread.stop()
-        for cluster in self.clusters.values():
-            harness.wait_for("healthy", lambda c=cluster: c.alive() == 2, 60)
-        time.sleep(3)
+        self.wait_whole("both")
         self.drain("both")
         here, there = (self.content(cluster, "both") for cluster in self.clusters.values())
         self.assertEqual(here, there)
@@ -154,7 +166,7 @@ class TwoWay(two_clusters_test.TwoClusters):
         # Both have copies that agree, tombstones or not: whoever leads next judges alike.
         for name, cluster in self.clusters.items():
             self.kill_and_start(random.choice(cluster.replicas))
-            harness.wait_for("healthy", lambda c=cluster: c.alive() == 2, 60)
+        self.wait_whole("both")
         self.drain("both")
         here, there = (self.content(cluster, "both") for cluster in self.clusters.values())
         self.assertEqual(here, there)
