@@ -13,8 +13,8 @@ namespace {
 
 constexpr absl::Duration kSyncTimeout = absl::Seconds(5);
 constexpr absl::Duration kFirstSync = absl::Milliseconds(500);
-// A server that comes to lead a duplicated partition begins within it. Where something is duplicated
-// logs are kept by what comes back.
+// A server that comes to lead a duplicated partition begins within it. Where something is
+// duplicated logs are kept by what comes back.
 constexpr absl::Duration kSyncInterval = absl::Seconds(3);
 constexpr absl::Duration kSyncIntervalWhileDuplicating = absl::Seconds(2);
 
@@ -45,6 +45,8 @@ void DuplicationSync::Schedule(absl::Duration delay) {
 }
 
 void DuplicationSync::Run() {
+  // Most servers have many replicas and duplicate nothing: none of these is asked then.
+  if (!is_anything_duplicated_) return Send({});
   table_->DuplicationConfirms([self = weak_from_this(), term = term_](Confirms confirms) {
     const auto sync = self.lock();
     if (sync != nullptr && sync->is_connected_ && sync->term_ == term)
@@ -76,8 +78,8 @@ void DuplicationSync::OnAnswer(const RpcResult& result) {
     auto decoded = DecodeWrapped<DuplicationSyncResponse>(result.body);
     if (decoded.ok() && decoded->err == ErrorCode::kOk) {
       response = *std::move(decoded);
-      is_anything_duplicated_ = !response.dup_map.empty();
-      table_->OnDuplications(response.dup_map);
+      const bool was_anything = std::exchange(is_anything_duplicated_, !response.dup_map.empty());
+      if (was_anything || is_anything_duplicated_) table_->OnDuplications(response.dup_map);
     }
   }
   Schedule(is_anything_duplicated_ ? kSyncIntervalWhileDuplicating : kSyncInterval);

@@ -2,8 +2,9 @@
 // how far the partitions that this server leads have come. What it has stored of that comes back,
 // and is what logs are kept by.
 //
-// Shapes    One request at a time: soon after the lease begins, then every interval; sooner while
-//           something is new, so that a duplication begins within a second.
+// Shapes    One request at a time: soon after the lease begins, then every 3 s, or 2 s where
+//           something is duplicated. Replicas are asked only then, and only those told whose table
+//           it concerns.
 // Threads   Strand-bound to the server's strand.
 // Promises  duplication_sync/D1  An answer counts only in the lease term that its request was sent
 //               in, and for a replica only while it leads.

@@ -508,9 +508,12 @@ void ReplicaTable::DuplicationConfirms(
 void ReplicaTable::OnDuplications(
     const std::map<int32_t, std::map<int32_t, DuplicationEntry>>& by_table) {
   CHECK_ON_STRAND(strand_);
+  const std::set<int32_t> before = std::exchange(duplicated_tables_, {});
+  for (const auto& [table, duplications] : by_table) duplicated_tables_.insert(table);
   for (const auto& [pid, slot] : slots_) {
-    if (slot.phase != Phase::kOpen) continue;
     const auto found = by_table.find(pid.app_id);
+    const bool is_concerned = found != by_table.end() || before.contains(pid.app_id);
+    if (slot.phase != Phase::kOpen || !is_concerned) continue;
     std::map<int32_t, DuplicationEntry> entries;
     if (found != by_table.end()) entries = found->second;
     slot.replica->strand()->Post([replica = slot.replica, entries = std::move(entries)] {

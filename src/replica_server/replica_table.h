@@ -130,7 +130,8 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
   // What replicas here have duplicated, of those that are open; empty lists too.
   void DuplicationConfirms(
       absl::AnyInvocable<void(std::map<PartitionId, std::vector<DuplicationConfirmEntry>>)> done);
-  // By table, and by its id: what each open replica is to duplicate.
+  // By table, and by its id: what open replicas are to duplicate. Those of tables that were named
+  // last time and are not now duplicate nothing any more.
   void OnDuplications(const std::map<int32_t, std::map<int32_t, DuplicationEntry>>& by_table);
   // The tables of these replicas, each once: as an open one knows it, else as its directory says.
   void Tables(absl::AnyInvocable<void(std::vector<AppInfo>)> done);
@@ -226,6 +227,8 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
   std::set<PartitionId> failed_;
   // Where the scratch directory of a first content is that is not complete, by data directory.
   std::map<PartitionId, size_t> scratch_places_;
+  // That OnDuplications named last.
+  std::set<int32_t> duplicated_tables_;
   // Why replicas are not made here: the meta server asks for each, always.
   RepeatedLines refusals_;
   absl::AnyInvocable<void(absl::Status)> all_closed_;
