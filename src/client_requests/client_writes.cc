@@ -133,9 +133,9 @@ void ClientWrites::EnterDuplicate(ClientRequest request, Instant deadline) {
                                      : "");
     return request.responder.Reply(ErrorCode::kOk, EncodeWrapped(*refusal));
   }
-  const bool is_judged =
-      DuplicateJudge::IsNeeded(*duplicate, IsDuplicated() ? DuplicateJudge::Compares::kAll
-                                                          : DuplicateJudge::Compares::kAsked);
+  const bool is_judged = DuplicateJudge::IsNeeded(
+      *duplicate,
+      hooks_.is_duplicated() ? DuplicateJudge::Compares::kAll : DuplicateJudge::Compares::kAsked);
   std::vector<int64_t> times;
   times.reserve(duplicate->entries.size());
   for (const DuplicateEntry& entry : duplicate->entries) {
@@ -147,11 +147,6 @@ void ClientWrites::EnterDuplicate(ClientRequest request, Instant deadline) {
       WriteOperation::OfDuplicate(*std::move(duplicate), std::move(request.body));
   if (!operation.ok()) return refuse(ErrorCode::kInvalidData, operation.status().ToString());
   Enter(*std::move(operation), std::move(times), is_judged, std::move(request), deadline);
-}
-
-bool ClientWrites::IsDuplicated() const {
-  return hooks_.is_duplicated != nullptr ? hooks_.is_duplicated()
-                                         : partition_.office.app().duplicating;
 }
 
 void ClientWrites::Enter(WriteOperation operation, std::vector<int64_t> source_times_us,
@@ -310,7 +305,7 @@ void ClientWrites::LookAndJudge(ClientToken token, UnderWay& write) {
   // Asked now: the table may be duplicated since it came.
   auto judge = std::make_shared<DuplicateJudge>(
       *std::move(request),
-      IsDuplicated() ? DuplicateJudge::Compares::kAll : DuplicateJudge::Compares::kAsked);
+      hooks_.is_duplicated() ? DuplicateJudge::Compares::kAll : DuplicateJudge::Compares::kAsked);
   if (judge->keys() <= kRecordsOnStrand) {
     const absl::Status looked = judge->Look(*partition_.engine, ReadTier::kCacheOnly);
     if (!absl::IsUnavailable(looked)) return Judge(token, write, *judge, looked);
@@ -356,7 +351,7 @@ bool ClientWrites::IsOwned(ClientToken token, UnderWay& write) {
 void ClientWrites::Order(ClientToken token, UnderWay& write, const std::optional<Record>& record,
                          uint32_t now) {
   if (!IsOwned(token, write)) return;
-  if (IsDuplicated()) {
+  if (hooks_.is_duplicated()) {
     // It came before the table was duplicated, and looked at nothing: its sender repeats it.
     if (write.code == WriteCode::kDuplicate) return Finish(token, ErrorCode::kBusy, {});
     write.operation->LeaveTombstones();

@@ -55,9 +55,8 @@ class ClientWrites {
     std::function<ClientToken()> new_token;
     // Gives it to the core, which may answer at once.
     std::function<void(ClientWrite)> order;
-    // Whether what is written here goes to another cluster, so that both may write the table; null:
-    // as the table says.
-    std::function<bool()> is_duplicated = nullptr;
+    // Whether what is written here goes to another cluster, so that both may write the table.
+    std::function<bool()> is_duplicated;
   };
   struct Options {
     // Of one write; 0: no limit.
@@ -143,7 +142,6 @@ class ClientWrites {
   // What is decided of it. False: it is refused instead.
   bool IsOwned(ClientToken token, UnderWay& write);
   void Log(ClientToken token, UnderWay& write, WriteOutcome outcome);
-  bool IsDuplicated() const;
   void CountLag(const std::vector<int64_t>& source_times_us);
   void Finish(ClientToken token, ErrorCode error, std::string body);
   // Takes it out of those under way.

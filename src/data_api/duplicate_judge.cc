@@ -108,35 +108,34 @@ bool DuplicateJudge::Wins(const std::string& raw_key, uint64_t tag) {
   return true;
 }
 
-bool DuplicateJudge::KeepOf(DuplicateEntry* entry) {
+bool DuplicateJudge::KeepOf(const std::vector<std::string>& raw_keys, DuplicateEntry* entry) {
   const WriteCode code = *CodeOf(*entry);
   const uint64_t tag =
       TimeTag{.timestamp_us = entry->timestamp_us.value_or(0),
               .cluster_id = static_cast<uint8_t>(entry->cluster_id.value_or(0)),
               .deleted = code == WriteCode::kRemove || code == WriteCode::kMultiRemove}
           .packed();
-  switch (code) {
-    case WriteCode::kPut:
-      return Wins(Decoded<UpdateRequest>(*entry).key.bytes, tag);
-    case WriteCode::kRemove:
-      return Wins(Decoded<Blob>(*entry).bytes, tag);
-    case WriteCode::kMultiPut: {
-      auto put = Decoded<MultiPutRequest>(*entry);
-      const size_t lost = std::erase_if(put.kvs, [&](const KeyValue& kv) {
-        return !Wins(JoinRawKey(put.hash_key, kv.key), tag);
-      });
-      if (lost > 0) entry->raw_message = Blob(EncodeWrapped(put));
-      return !put.kvs.empty();
-    }
-    default: {
-      auto remove = Decoded<MultiRemoveRequest>(*entry);
-      const size_t lost = std::erase_if(remove.sort_keys, [&](const Blob& sort_key) {
-        return !Wins(JoinRawKey(remove.hash_key, sort_key), tag);
-      });
-      if (lost > 0) entry->raw_message = Blob(EncodeWrapped(remove));
-      return !remove.sort_keys.empty();
-    }
+  // In the order of the keys.
+  std::vector<bool> wins;
+  wins.reserve(raw_keys.size());
+  for (const std::string& key : raw_keys) wins.push_back(Wins(key, tag));
+  const auto lost = std::count(wins.begin(), wins.end(), false);
+  if (lost == 0 || static_cast<size_t>(lost) == wins.size()) return lost == 0;
+  // Some of several, which only these two have.
+  const auto leave_out = [&wins](auto& list) {
+    size_t at = 0;
+    std::erase_if(list, [&](const auto&) { return !wins[at++]; });
+  };
+  if (code == WriteCode::kMultiPut) {
+    auto put = Decoded<MultiPutRequest>(*entry);
+    leave_out(put.kvs);
+    entry->raw_message = Blob(EncodeWrapped(put));
+  } else {
+    auto remove = Decoded<MultiRemoveRequest>(*entry);
+    leave_out(remove.sort_keys);
+    entry->raw_message = Blob(EncodeWrapped(remove));
   }
+  return true;
 }
 
 std::optional<std::string> DuplicateJudge::Keep() && {
@@ -152,7 +151,7 @@ std::optional<std::string> DuplicateJudge::Keep() && {
       kept.source_time_us = entry.timestamp_us.value_or(0);
     }
     if (IsJudged(entry)) kept.is_judged = true;
-    if (!raw_keys_[i].empty() && !KeepOf(&entry)) continue;
+    if (!raw_keys_[i].empty() && !KeepOf(raw_keys_[i], &entry)) continue;
     entry.verify_timetag.reset();
     entry.source_decree.reset();
     entry.source_update.reset();

@@ -30,6 +30,7 @@
 
 namespace arion {
 
+// Of one request: made by ClientWrites when its turn comes; Look, then Keep.
 class DuplicateJudge {
  public:
   // Which of the writes yield to later ones.
@@ -58,8 +59,8 @@ class DuplicateJudge {
   }
   bool WasTaken(const DuplicateEntry& entry) const;
   bool Wins(const std::string& raw_key, uint64_t tag);
-  // Leaves out of it what loses. False: all of it does.
-  bool KeepOf(DuplicateEntry* entry);
+  // Leaves out of it what loses; `raw_keys` are those that it writes. False: all of it does.
+  bool KeepOf(const std::vector<std::string>& raw_keys, DuplicateEntry* entry);
 
   DuplicateRequest request_;
   const Compares compares_;

@@ -44,7 +44,8 @@ std::optional<DuplicateResponse> RefusalOf(const DuplicateRequest& request,
 
 // A REMOVE or MULTI_REMOVE in the log of a table that is duplicated itself leaves tombstones
 // (engine.h): its body ends with a field that says so, which is passed over by whoever does not
-// know it, version 2.5.0 among them. Bodies of other codes, and those that do not decode, have none.
+// know it, version 2.5.0 among them. Bodies of other codes, and those that do not decode, have
+// none.
 std::string WithTombstoneMark(WriteCode code, std::string body);
 bool HasTombstoneMark(WriteCode code, std::string_view body);
 // As a client sends it.

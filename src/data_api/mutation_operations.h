@@ -4,9 +4,10 @@
 //           They are decided from the engine, by the mutation's own timestamp, so that every replay
 //           agrees. Without a timestamp (Pegasus prepared it again) nothing counts as expired. A
 //           DUPLICATE holds writes of another cluster, which duplicates the table to this one. They
-//           are applied in order, each under its own time tag, and judged by nobody here. In a log of an older version one may
-//           be of a code that can't be duplicated: then it is left out with those behind it, as
-//           that version does; what was ordered here has none (duplicated_writes.h).
+//           are applied in order, each under its own time tag, and judged by nobody here. In a log
+//           of an older version one may be of a code that can't be duplicated: then it is left out
+//           with those behind it, as that version does; what was ordered here has none
+//           (duplicated_writes.h).
 // Errors    InvalidArgument: an update's body does not decode, or a key is malformed.
 //           Unimplemented: an operation that is not applied; the replica must be fenced, since
 //           skipping it would lose data. Of the engine: its own.

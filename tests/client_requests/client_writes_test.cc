@@ -58,7 +58,8 @@ class ClientWritesTest : public ServedWorld {
                               ordered_.push_back(write.token);
                               last_updates_ = write.updates;
                               last_time_us_ = write.received_at_us;
-                            }}};
+                            },
+                        .is_duplicated = [this] { return partition_.office.app().duplicating; }}};
   int64_t last_time_us_ = 0;
   std::vector<Update> last_updates_;
 
