@@ -125,9 +125,7 @@ absl::Status LearnSource::ReadCheckpoint(Engine& engine, ShipState* ship,
   // It may have been made since the learner asked.
   response.last_committed_decree = std::max(response.last_committed_decree, checkpoint->decree);
   const std::string checkpoint_name = BaseName(checkpoint->directory);
-  Offer offer;
-  for (const std::string& name : checkpoint->names)
-    offer.names.push_back(JoinPath(checkpoint_name, name));
+  Offer offer = OfferOf(checkpoint_name, checkpoint->names);
   std::shared_ptr<void> indexes_hold;
   absl::StatusOr<Engine::IndexFiles> indexes = engine.ShipIndexes(*checkpoint, &indexes_hold);
   // Without them the learner builds its own.
@@ -136,14 +134,10 @@ absl::Status LearnSource::ReadCheckpoint(Engine& engine, ShipState* ship,
     offer.names.insert(offer.names.end(), indexes->names.begin(), indexes->names.end());
     NoteIndexStore(indexes->store);
   }
+  RETURN_IF_ERROR(AddSizesAndChecksums(&offer));
   ServedFiles::Names names;
-  for (const std::string& name : offer.names) {
-    // Sizes are taken now, while they are held: files of a held checkpoint do not change.
-    ASSIGN_OR_RETURN(const FileStatus status, files_.Stat(JoinPath(data_path_, name)));
-    offer.sizes.push_back(static_cast<int64_t>(status.size));
-    names[name] = status.size;
-  }
-  RETURN_IF_ERROR(AddChecksums(&offer));
+  for (size_t i = 0; i < offer.names.size(); ++i)
+    names[offer.names[i]] = static_cast<uint64_t>(offer.sizes[i]);
   const auto data_end = static_cast<ptrdiff_t>(checkpoint->names.size());
   const auto split = [data_end](auto& all, auto& data, auto& rest) {
     data.assign(all.begin(), all.begin() + data_end);
@@ -171,6 +165,13 @@ absl::Status LearnSource::ReadCheckpoint(Engine& engine, ShipState* ship,
   return absl::OkStatus();
 }
 
+LearnSource::Offer LearnSource::OfferOf(const std::string& directory,
+                                        const std::vector<std::string>& names) {
+  Offer offer;
+  for (const std::string& name : names) offer.names.push_back(JoinPath(directory, name));
+  return offer;
+}
+
 absl::Status LearnSource::ReadForFollower(Engine& engine, LearnResponse* response,
                                           std::shared_ptr<void>* share) {
   std::shared_ptr<void> hold;
@@ -188,15 +189,11 @@ absl::Status LearnSource::ReadForFollower(Engine& engine, LearnResponse* respons
   response->base_local_dir = checkpoint->directory;
   state.to_decree_included = checkpoint->decree;
   state.files = checkpoint->names;
-  Offer offer;
+  Offer offer = OfferOf(BaseName(checkpoint->directory), checkpoint->names);
+  RETURN_IF_ERROR(AddSizesAndChecksums(&offer));
   ServedFiles::Names names;
-  for (const std::string& name : checkpoint->names) {
-    offer.names.push_back(JoinPath(BaseName(checkpoint->directory), name));
-    ASSIGN_OR_RETURN(const FileStatus status, files_.Stat(JoinPath(checkpoint->directory, name)));
-    offer.sizes.push_back(static_cast<int64_t>(status.size));
-    names[name] = status.size;
-  }
-  RETURN_IF_ERROR(AddChecksums(&offer));
+  for (size_t i = 0; i < offer.names.size(); ++i)
+    names[checkpoint->names[i]] = static_cast<uint64_t>(offer.sizes[i]);
   state.file_sizes = std::move(offer.sizes);
   state.file_checksums = std::move(offer.checksums);
   *share = served_->Share(checkpoint->directory, std::move(names), std::move(hold));
@@ -214,7 +211,12 @@ void LearnSource::NoteIndexStore(const std::weak_ptr<const void>& store) {
 // Table files keep their checksums from request to request, since they never change. At most
 // kSummedBytesMax are read now; the first file is always read, however large, so each request gets
 // on.
-absl::Status LearnSource::AddChecksums(Offer* offer) {
+absl::Status LearnSource::AddSizesAndChecksums(Offer* offer) {
+  // Sizes are taken now, while they are held: files of a held checkpoint do not change.
+  for (const std::string& name : offer->names) {
+    ASSIGN_OR_RETURN(const FileStatus status, files_.Stat(JoinPath(data_path_, name)));
+    offer->sizes.push_back(static_cast<int64_t>(status.size));
+  }
   std::map<std::string, Sum> tables;
   uint64_t summed_bytes = 0;
   bool is_complete = true;

@@ -115,7 +115,9 @@ class LearnSource {
     std::vector<int64_t> sizes;
     std::vector<std::string> checksums;
   };
-  absl::Status AddChecksums(Offer* offer);
+  // Of these files in a directory below data_path_; without sizes and checksums yet.
+  static Offer OfferOf(const std::string& directory, const std::vector<std::string>& names);
+  absl::Status AddSizesAndChecksums(Offer* offer);
   void NoteIndexStore(const std::weak_ptr<const void>& store);
 
   FileSystem& files_;

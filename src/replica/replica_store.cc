@@ -91,7 +91,7 @@ void ReplicaStore::ForgetSharedLog() {
 void ReplicaStore::RestartLogAt(Decree applied, Decree behind) {
   hooks_.hold();
   // What is under way still belongs to the old content.
-  work_.WhenQuiet([this, applied, behind] {  // what is under way still belongs to the old content
+  work_.WhenQuiet([this, applied, behind] {
     InitInfo info = info_;
     info.durable = std::max(info.durable, applied);
     // All that a shared log has of this replica is void with the own log.
