@@ -110,7 +110,8 @@ void DuplicationRequests::OnQuery(InboundRequest& request) {
                               QueryDuplicationResponse{.err = ErrorCode::kServiceNotActive});
   QueryDuplicationResponse response = AnswerQueryDuplication(uses_.state, query->app_name);
   auto& clusters = response.clusters.emplace();
-  for (const std::string& cluster : ClustersOf(uses_.options).reachable)
+  const KnownClusters known = ClustersOf(uses_.options);
+  for (const std::string& cluster : known.reachable)
     clusters[cluster] =
         absl::StrJoin(uses_.options.meta_servers_of ? uses_.options.meta_servers_of(cluster)
                                                     : std::vector<Endpoint>(),
@@ -168,12 +169,10 @@ Duplication* DuplicationRequests::Find(Id id) const {
 void DuplicationRequests::TakeTurns(Endpoint node) {
   std::erase_if(turns_, [this](const auto& turn) { return Find(turn.first) == nullptr; });
   for (auto& [app_id, table] : uses_.state.tables) {
-    if (table.duplications.empty() || table.info.status != AppStatus::kAvailable) continue;
-    const bool leads =
-        std::any_of(table.partitions.begin(), table.partitions.end(),
-                    [&](const Partition& one) { return one.config.primary == node; });
-    for (auto& [dupid, duplication] : table.duplications)
-      if (leads) TakeTurn(table, dupid, duplication);
+    if (table.duplications.empty() || table.info.status != AppStatus::kAvailable ||
+        !LeadsSome(table, node))
+      continue;
+    for (auto& [dupid, duplication] : table.duplications) TakeTurn(table, dupid, duplication);
   }
 }
 

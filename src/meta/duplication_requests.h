@@ -1,9 +1,9 @@
 // DuplicationRequests: tables that are duplicated to other clusters. Tools add and change
 // duplications, replica servers say how far they are, and the other cluster is asked for the table.
 //
-// Shapes    The checks are table_duplication.h's. What changes goes through TableChanges; progress is
-//           stored by itself, all that is due of one request in one batch, each partition's at most
-//           once in 5 s. Each request of a server is also a turn: where all checkpoints are
+// Shapes    The checks are table_duplication.h's. What changes goes through TableChanges; progress
+//           is stored by itself, all that is due of one request in one batch, each partition's at
+//           most once in 5 s. Each request of a server is also a turn: where all checkpoints are
 //           prepared the other cluster is asked to make the table (PREPARE to APP), and then
 //           whether it serves (APP to LOG), at most once in kTurn for each duplication.
 // Errors    As meta/STATE.md 10 lists them; the store's as StoreGuard::ErrorOf says. What the other
@@ -47,7 +47,7 @@ struct MetaServerOptions;
 class DuplicationRequests {
  public:
   // How often the other cluster is asked, and how long for one answer.
-  static constexpr absl::Duration kTurn = absl::Seconds(10);
+  static constexpr absl::Duration kTurn = absl::Seconds(3);
   static constexpr absl::Duration kRemotePatience = absl::Seconds(8);
 
   // What it works with. Everything here outlives it.

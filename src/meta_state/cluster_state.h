@@ -134,9 +134,9 @@ struct PartitionSeen {
   } shown;
 };
 
-// One partition: what is stored of it (its own fields), and what is known of it now. It is made with
-// its table and ends with it. Whoever changes `config` goes through the store first and then through
-// Install (configuration_change.h), so that the rest fits.
+// One partition: what is stored of it (its own fields), and what is known of it now. It is made
+// with its table and ends with it. Whoever changes `config` goes through the store first and then
+// through Install (configuration_change.h), so that the rest fits.
 struct Partition : PartitionSeen {
   PartitionConfiguration config;
   ShownCommitted committed;
@@ -170,8 +170,8 @@ struct TableSplit {
 
 // What is stored of a duplication (meta_state/table_duplication.h) but for its progress.
 struct DuplicationInfo {
-  // The other cluster's name, and that of the table there. Where the state was another version's the
-  // latter may be empty: the table's name here.
+  // The other cluster's name, and that of the table there. Where the state was another version's
+  // the latter may be empty: the table's name here.
   std::string remote;
   std::string remote_app_name;
   // 0: as many as here.

@@ -329,11 +329,6 @@ Table* LedTable(ClusterState& state, PartitionId pid, Endpoint node) {
   return table->info.status == AppStatus::kAvailable ? table : nullptr;
 }
 
-bool LeadsSome(const Table& table, Endpoint node) {
-  return std::any_of(table.partitions.begin(), table.partitions.end(),
-                     [&](const Partition& one) { return one.config.primary == node; });
-}
-
 // False: its decree can't be.
 bool Take(DuplicationProgress& progress, const DuplicationConfirmEntry& said) {
   const int64_t committed = said.last_committed_decree.value_or(kDecreeMax);
@@ -358,6 +353,11 @@ bool HasBegun(const DuplicationSyncRequest& request, PartitionId pid, int32_t du
 }
 
 }  // namespace
+
+bool LeadsSome(const Table& table, Endpoint node) {
+  return std::any_of(table.partitions.begin(), table.partitions.end(),
+                     [&](const Partition& one) { return one.config.primary == node; });
+}
 
 RefusedConfirms NoteConfirms(ClusterState& state, const DuplicationSyncRequest& request) {
   RefusedConfirms refused;

@@ -11,10 +11,10 @@
 //               largest decree that a primary of the partition has said.
 //           table_duplication/D2  AppInfo::duplicating is true from the moment when a table's first
 //               duplication is stored until its last one is removed.
-//           table_duplication/D3  Who begins to send a partition is told to begin behind the largest
-//               decree that anybody said, and not before that is stored. Else one that began behind
-//               less, and came no farther than between the two, would have set records back there,
-//               and the next one would begin behind them.
+//           table_duplication/D3  Who begins to send a partition is told to begin behind the
+//               largest decree that anybody said, and not before that is stored. Else one that
+//               began behind less, and came no farther than between the two, would have set
+//               records back there, and the next one would begin behind them.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -87,6 +87,8 @@ std::vector<DuplicationChange> RemovalOfAll(const Table& table);
 
 // ---- what primaries say ----
 
+// Whether the server leads one of the table's partitions.
+bool LeadsSome(const Table& table, Endpoint node);
 // What does not count of a request: of partitions that the server does not lead, and decrees that
 // can't be.
 struct RefusedConfirms {
@@ -95,8 +97,9 @@ struct RefusedConfirms {
 };
 RefusedConfirms NoteConfirms(ClusterState& state, const DuplicationSyncRequest& request);
 // What is to be stored by now of what the server of this request said of its partitions, and former
-// primaries of these: at once where it has not begun itself. It counts as being stored from then until
-// NoteStored. Nothing is taken of a table of which a change `is_under_way`: that may be a removal.
+// primaries of these: at once where it has not begun itself. It counts as being stored from then
+// until NoteStored. Nothing is taken of a table of which a change `is_under_way`: that may be a
+// removal.
 std::vector<ProgressChange> TakeDueProgress(ClusterState& state,
                                             const DuplicationSyncRequest& request, Instant now,
                                             absl::FunctionRef<bool(int32_t app_id)> is_under_way);

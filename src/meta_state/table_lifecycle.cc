@@ -73,8 +73,8 @@ CreateJudgement JudgeCreate(const ClusterState& state, FunctionLevel level,
   const CreateAppOptions& options = request.options;
   if (level <= FunctionLevel::kFreezed) return {ErrorCode::kStateFreezed};
   size_t indexes = 0;
-  // A source cluster's variables are as its own meta server took them: those that are not known here
-  // are kept, and nothing acts on them.
+  // A source cluster's variables are as its own meta server took them: those that are not known
+  // here are kept, and nothing acts on them.
   const bool follows = options.envs.contains(kEnvMasterMetas);
   bool envs_ok = std::all_of(options.envs.begin(), options.envs.end(), [&](const auto& env) {
     if (IndexNameOf(env.first).has_value())

@@ -172,7 +172,8 @@ TEST_F(MetaServerAdminTest, ADropAmidAChangeOfTheEnvironmentStaysADrop) {
   }
 }
 
-// A primary that has not heard of the drop may answer from its lease, beside the one that leads next.
+// A primary that has not heard of the drop may answer from its lease, beside the one that leads
+// next.
 TEST_F(MetaServerAdminTest, ARecallWaitsUntilAllServersHaveHeardOfTheDrop) {
   const auto begin = [this] {
     return Begin<RecallAppResponse>(kRpcRecallApp, RecallAppRequest{.app_id = 1});

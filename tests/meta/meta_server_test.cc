@@ -358,7 +358,8 @@ TEST_F(MetaServerTest, WhereEveryMemberWentBackBehindWhatWasToldBeforeARestartNo
   EXPECT_FALSE(ConfigOf("t", 0).primary.IsValid());
 }
 
-// Servers 1 to 3 are the members, 4 is known only; the state and the members' disks may be older copies.
+// Servers 1 to 3 are the members, 4 is known only; the state and the members' disks may be older
+//           copies.
 class MetaServerStartTest : public MetaServerTest {
  protected:
   void Begin() {
