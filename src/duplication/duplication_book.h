@@ -28,7 +28,9 @@ struct DuplicationFigures {
   std::atomic<int64_t> bytes_behind{-1};
   // When the oldest of it was ordered, or found to be lacking. 0: it lacks nothing.
   std::atomic<int64_t> behind_since_us{0};
-  // It does not go on by itself.
+  // It is to send; false: paused, or in preparation.
+  std::atomic<bool> is_active{false};
+  // It is to send, and does not go on by itself.
   std::atomic<bool> is_stopped{false};
 };
 

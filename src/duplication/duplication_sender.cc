@@ -21,7 +21,7 @@ DuplicationSender::DuplicationSender(int8_t cluster_id, int64_t duplication_id,
 void DuplicationSender::SetActive(bool is_active) {
   if (std::exchange(is_active_, is_active) == is_active) return;
   is_stopped_ = false;
-  if (is_active) Proceed();
+  Proceed();
 }
 
 void DuplicationSender::SetFailMode(DuplicationFailMode mode) {
@@ -164,6 +164,7 @@ void DuplicationSender::NoteFigures() {
   DuplicationFigures& figures = *hooks_.figures;
   const int64_t behind = hooks_.committed() - sent_;
   figures.decrees_behind = behind;
+  figures.is_active = is_active_;
   figures.is_stopped = is_stopped_;
   if (behind == 0) {
     figures.behind_since_us = 0;

@@ -44,7 +44,8 @@ class RemoteCluster : public std::enable_shared_from_this<RemoteCluster> {
     int32_t partition_count = 0;
     std::string body;
     uint64_t partition_hash = 0;
-    // Asked at the moment of sending, on any thread: whether the sender still leads. Empty: it does.
+    // Asked at the moment of sending, on any thread: whether the sender still leads. Empty: it
+    // does.
     std::function<bool()> may_go;
   };
   // `then` runs on `reply_on`.

@@ -61,6 +61,8 @@ MetricRegistrations RegisterDuplications(MetricRegistry& registry,
         const int64_t bytes = figures.bytes_behind.load();
         return bytes < 0 ? std::nullopt : std::optional(static_cast<double>(bytes));
       });
+  add("duplication_active", "1: writes are to be sent; 0: it is paused, or in preparation.",
+      [](const Figures& figures) { return figures.is_active.load() ? 1.0 : 0.0; });
   add("duplication_stopped",
       "1: writes can't be sent, and nothing behind them is; query_dup -d says why.",
       [](const Figures& figures) { return figures.is_stopped.load() ? 1.0 : 0.0; });

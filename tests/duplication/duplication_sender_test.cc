@@ -227,10 +227,12 @@ TEST_F(DuplicationSenderTest, WhatTheOtherClusterLacksIsShown) {
   EXPECT_EQ(figures.bytes_behind,
             5000 - 2000 - static_cast<int64_t>(EncodedSize(*log_[Decree(2)])));
   Answer({SendOutcome::Kind::kRefused, "no"});
-  EXPECT_TRUE(figures.is_stopped);
+  EXPECT_TRUE(figures.is_stopped && figures.is_active);
   EXPECT_EQ(figures.decrees_behind, 2);
   sender_->SetFailMode(DuplicationFailMode::kSkip);
   EXPECT_FALSE(figures.is_stopped);
+  sender_->SetActive(false);
+  EXPECT_FALSE(figures.is_active);
 }
 
 }  // namespace

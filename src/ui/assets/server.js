@@ -232,11 +232,13 @@ function duplications(window) {
   }
   const rows = [...places.values()].map(({place, partitions, lag}) => {
     const stopped = r.sum('duplication_stopped', place) ?? 0;
+    const paused = partitions - (r.sum('duplication_active', place) ?? 0);
     const behind = r.sum('duplication_lag_bytes', place);
     return [place.table, place.cluster, count(partitions), figure(duration(lag), lag, 'arion_duplication_lag_seconds'),
       count(r.sum('duplication_lag_decrees', place)), figure(bytes(behind), behind, 'arion_duplication_lag_bytes'),
       rate(window.rate('duplication_sent_updates_total', place)), byteRate(window.rate('duplication_sent_bytes_total', place)),
-      stopped > 0 ? state('bad', `${plural(stopped, 'partition')} stopped`) : window.rate('duplication_retries_total', place) > 0 ? state('warn', 'tries again') : state('good', 'sends')];
+      stopped > 0 ? state('bad', `${plural(stopped, 'partition')} stopped`) : paused > 0 ? state('warn', 'paused, or in preparation')
+        : window.rate('duplication_retries_total', place) > 0 ? state('warn', 'tries again') : state('good', 'sends')];
   });
   if (rows.length === 0) return null;
   return section('duplications', 'To other clusters', 'of the partitions that this server leads',
