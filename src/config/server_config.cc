@@ -94,9 +94,6 @@ absl::Status ApplyOlder(ServerKind kind, const IniFile& file, Draft& draft) {
       continue;
     }
     if (entry.section == kOlderClusters) {
-      // For those who ask what it is: tools find a cluster by its name.
-      draft.config.given[absl::StrCat(kOlderClusters, ".", entry.key)] = {entry.section,
-                                                                          entry.value, origin};
       // 2.5.0 looks at it when a table is duplicated, and not before.
       if (const absl::Status status = AddCluster(entry.key, entry.value, draft); !status.ok())
         draft.config.warnings.push_back(absl::StrCat(

@@ -18,25 +18,17 @@ import unittest
 import data_api
 import harness
 from split_test import run_shell
+from two_clusters import TwoClusters
 
 PARTITIONS = 4
 RECORDS = 20_000
-NAMES = ("c1", "c2")
 
 
-class CopyData(unittest.TestCase):
+class CopyData(TwoClusters):
     @classmethod
     def setUpClass(cls):
         cls.directory = tempfile.TemporaryDirectory()
-        cls.clusters = {name: harness.Cluster(servers=2) for name in NAMES}
-        cls.source, cls.target = cls.clusters.values()
-        cls.source.meta.write_config()
-        with open(cls.source.meta.config, "a") as file:  # localhost: names are looked up
-            file.write(f"[pegasus.clusters]\nc2 = localhost:{cls.target.meta.address.split(':')[1]}\n")
-        for cluster in cls.clusters.values():
-            cluster.start()
-        for cluster in cls.clusters.values():
-            harness.wait_for("all servers are known", lambda c=cluster: c.alive() == 2)
+        super().setUpClass()
         # What three of the tests copy.
         cls.source.create_table("full", partitions=PARTITIONS, replicas=2)
         harness.run([os.path.join(harness.BUILD, "arion_load"), "load", "--meta", cls.source.meta.address, "--table", "full",
@@ -45,16 +37,7 @@ class CopyData(unittest.TestCase):
     @classmethod
     def tearDownClass(cls):
         cls.directory.cleanup()
-        for cluster in cls.clusters.values():
-            cluster.destroy()
-
-    def run(self, result=None):
-        failures = len(result.failures) + len(result.errors)
-        super().run(result)
-        if len(result.failures) + len(result.errors) > failures:
-            for cluster in self.clusters.values():
-                cluster.print_logs()
-        return result
+        super().tearDownClass()
 
     def create(self, cluster, name, partitions=PARTITIONS):
         cluster.create_table(name, partitions=partitions, replicas=2)
@@ -276,7 +259,7 @@ class CopyData(unittest.TestCase):
             file.write("precious\n")
         for words, code, why in (
                 ("-c c2 -a nobodys", 1, "nobodys of c2"),
-                ("-c nowhere -a small", 1, "(there are c2)"),
+                ("-c nowhere -a small", 1, "known are: c1, c2"),
                 (f"-c {self.target.meta.address} -a small -p 4", 2, "has 4 partitions"),
                 ("-c c2 -a small -g", 2, "geo data"),
                 ("-c c2 -a small -n -u", 2, "-u has no place"),

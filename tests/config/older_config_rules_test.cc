@@ -41,8 +41,6 @@ TEST(OlderConfigRulesTest, OtherClustersAreKnownByTheirNames) {
   EXPECT_EQ(config->meta.clusters.at("b"),
             (std::vector<NamedAddress>{{"10.0.0.1", 34601}, {"meta2.b", 34601}}));
   EXPECT_EQ(config->warnings.size(), 1u);
-  EXPECT_EQ(config->given.at("pegasus.clusters.b").value, "10.0.0.1:34601,meta2.b:34601")
-      << "/configs tells it to tools";
   EXPECT_FALSE(config->meta.duplication_enabled);
   EXPECT_TRUE(
       Make(ServerKind::kMeta, "[arion.meta]\nmeta_data_dir = /m\n")->meta.duplication_enabled);

@@ -224,7 +224,7 @@ TEST_F(DuplicateCommandsTest, WhatCanNotBeComparedIsSaid) {
   there_->has_table = false;
   ExpectFailure("duplication verify t", "there is no table t of cluster c2");
   here_->duplications.clusters.reset();  // a meta server of 2.5.0
-  ExpectFailure("duplication verify t", "--to-meta HOST:PORT,... names");
+  ExpectFailure("duplication verify t", "name the meta servers themselves");
 }
 
 }  // namespace

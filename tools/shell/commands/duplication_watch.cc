@@ -52,8 +52,8 @@ absl::StatusOr<std::vector<Endpoint>> KnownDuplications::MetaServersOf(
     const std::string& cluster) const {
   if (!answer.clusters)
     return absl::FailedPreconditionError(
-        "this meta server, of an older version, does not tell where other clusters are; "
-        "--to-meta HOST:PORT,... names the other one's meta servers");
+        "this meta server, of an older version, does not tell where other clusters are: name the "
+        "meta servers themselves, HOST:PORT,...");
   const auto found = answer.clusters->find(cluster);
   if (found == answer.clusters->end()) {
     std::string known;

@@ -21,20 +21,12 @@ constexpr absl::Duration kCheckTurn = absl::Milliseconds(100);
 constexpr absl::Duration kFirstHorizon = absl::Minutes(10);
 constexpr int kLonger = 4;
 
-uint64_t Mix(uint64_t bits) {
-  bits = (bits ^ (bits >> 32)) * 0x9e3779b97f4a7c15;
-  return bits ^ (bits >> 29);
-}
-
-// A CRC of each part: they have different lengths, and a sum of bare CRCs would be the CRC of the
-// sum. Mixed, they are no longer linear.
-uint64_t ChecksumOf(const Row& row, const CopyCheckOptions& options) {
-  uint64_t sum = Mix(Crc64(JoinRawKey(row.hash_key, row.sort_key)) + 1);
-  if (options.compared == Values::kReturn) sum = Mix(sum + Crc64(row.value) + row.value.size());
-  if (options.expiry_times == ExpiryTimes::kReturn && row.expires &&
-      *row.expires < absl::InfiniteFuture())
-    sum = Mix(sum + static_cast<uint64_t>(absl::ToUnixSeconds(*row.expires)));
-  return sum;
+uint64_t HashOf(const Row& row, const CopyCheckOptions& options) {
+  const bool has_expiry = options.expiry_times == ExpiryTimes::kReturn && row.expires &&
+                          *row.expires < absl::InfiniteFuture();
+  return RecordHash(JoinRawKey(row.hash_key, row.sort_key),
+                    options.compared == Values::kReturn ? row.value : std::string_view(),
+                    has_expiry ? static_cast<uint32_t>(absl::ToUnixSeconds(*row.expires)) : 0);
 }
 
 // One side's reading.
@@ -84,7 +76,7 @@ class SideReading {
       }
       RecordSum& sum = (*sums_)[*at];
       ++sum.records;
-      sum.checksum += ChecksumOf(row, options_);
+      sum.checksum += HashOf(row, options_);
     }
   }
 

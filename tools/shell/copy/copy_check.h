@@ -25,7 +25,7 @@ namespace arion::shell {
 // Of the records of one partition, on one side.
 struct RecordSum {
   int64_t records = 0;
-  // Modulo 2^64, of the records' own checksums.
+  // Modulo 2^64, of RecordHash (base/crc.h).
   uint64_t checksum = 0;
   bool operator==(const RecordSum&) const = default;
 };

@@ -12,12 +12,14 @@
 
 #include "base/status.h"
 #include "tools/shell/arguments.h"
+#include "tools/shell/commands/duplication_watch.h"
 #include "tools/shell/commands/table_copy_commands.h"
 #include "tools/shell/copy/copy_check.h"
 #include "tools/shell/copy/copy_sides.h"
 #include "tools/shell/copy/table_copy.h"
 #include "tools/shell/progress.h"
 #include "tools/shell/table_filters.h"
+#include "tools/shell/words.h"
 
 namespace arion::shell {
 namespace {
@@ -112,7 +114,13 @@ absl::StatusOr<CopySides> OpenSides(Session& session, const Arguments& arguments
     if (name == session.table_name())
       return UsageError("that is the table in use; -c says of which other cluster it is");
   } else {
-    ASSIGN_OR_RETURN(servers, MetaServersNamed(session.cluster(), cluster));
+    if (cluster.find(':') != std::string::npos) {
+      ASSIGN_OR_RETURN(servers, ParseServers(cluster));
+    } else {
+      ASSIGN_OR_RETURN(const KnownDuplications known,
+                       DuplicationsOf(session.cluster(), session.table_name()));
+      ASSIGN_OR_RETURN(servers, known.MetaServersOf(cluster));
+    }
     const auto& ours = session.cluster().meta_servers();
     // Another address of the same cluster would copy the table onto itself.
     if (name == session.table_name() &&

@@ -5,51 +5,10 @@
 
 #include <utility>
 
-#include "base/named_list.h"
 #include "base/status.h"
 #include "tools/shell/progress.h"
-#include "tools/shell/remote_server.h"
-#include "tools/shell/words.h"
 
 namespace arion::shell {
-namespace {
-
-constexpr std::string_view kClusterKey = "pegasus.clusters.";
-
-}  // namespace
-
-absl::StatusOr<std::vector<Endpoint>> MetaServersNamed(const Cluster& ours,
-                                                       const std::string& name) {
-  if (name.find(':') != std::string::npos) return ParseServers(name);
-  std::vector<std::string> known;
-  absl::Status why_not;
-  for (const Endpoint meta : ours.meta_servers()) {
-    const absl::StatusOr<std::vector<Setting>> settings = SettingsOf(meta);
-    if (!settings.ok()) {
-      why_not = settings.status();
-      continue;
-    }
-    for (const Setting& setting : *settings) {
-      if (!setting.key.starts_with(kClusterKey)) continue;
-      known.push_back(setting.key.substr(kClusterKey.size()));
-      if (known.back() == name) return ParseServers(setting.value);
-    }
-    break;
-  }
-  const std::string ways = "-c takes meta servers too, host:port,...";
-  if (known.empty() && !why_not.ok())
-    return Annotate(why_not, absl::StrCat("where cluster ", Escape(name),
-                                          " is could not be asked of a meta server (", ways, ")"));
-  return absl::NotFoundError(absl::StrCat(
-      "cluster ", Escape(name), " is not in the meta server's [pegasus.clusters]",
-      known.empty()
-          ? std::string()
-          : absl::StrCat(" (there are ",
-                         NamedList(known, 10, [](const std::string& one) { return Escape(one); }),
-                         ")"),
-      "; ", ways));
-}
-
 CopyTable::CopyTable(const std::vector<Endpoint>& meta_servers, absl::Duration timeout)
     : cluster_(meta_servers) {
   cluster_.set_timeout(timeout);

@@ -1,8 +1,8 @@
 // The two tables of a copy, each with a client of its own: so reading and writing have a thread
 // each.
 //
-// Errors    NotFound: there is no such table, or no cluster of that name. FailedPrecondition: the
-//           table was dropped meanwhile, and another one has its name.
+// Errors    NotFound: there is no such table. FailedPrecondition: the table was dropped meanwhile,
+//           and another one has its name.
 // Threads   One thread; never a loop thread.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -20,11 +20,6 @@
 #include "tools/shell/copy/resume_file.h"
 
 namespace arion::shell {
-
-// The meta servers of what `-c` names: "10.0.0.1:34601,...", or a cluster of the [pegasus.clusters]
-// of `ours`' meta servers.
-absl::StatusOr<std::vector<Endpoint>> MetaServersNamed(const Cluster& ours,
-                                                       const std::string& name);
 
 class CopyTable {
  public:
