@@ -6,7 +6,8 @@
 //             shared:DIR         one log for all of the server's partitions, in DIR
 //             shared_append:DIR  the same, written as the old versions did
 //             (bench/wal/shared_log_baseline.h)
-//   FLUSH_US  0: the real disk. Else each data directory, and DIR, is a disk of its own whose flushes
+//   FLUSH_US  0: the real disk. Else each data directory, and DIR, is a disk of its own whose
+//   flushes
 //             take that long (bench/wal/emulated_disk.h).
 // SPDX-License-Identifier: Apache-2.0
 #include <absl/status/status.h>

@@ -14,7 +14,7 @@ import time
 
 import harness
 import measuring
-import two_clusters_test
+import two_clusters
 
 TABLE = "temp"  # measuring.arion_load's
 GOAL_P99_RATIO, GOAL_LAG_SECONDS, GOAL_BACK_SECONDS = 1.2, 1, 30
@@ -66,7 +66,7 @@ def p99(values):
 def measure(run):
     run.binary("cluster_programs", "cluster_programs")
     records, rate, seconds, rounds, cut, watched = (1000, 200, 2, 1, 2, 5) if run.quick else (200_000, 8000, 30, 4, 60, 2 * GOAL_BACK_SECONDS)
-    clusters = two_clusters_test.start_two(replica_threads=harness.SHARED_LOOPS)
+    clusters = two_clusters.start_two(replica_threads=harness.SHARED_LOOPS)
     source, target = clusters.values()
     for cluster in clusters.values():
         cluster.create_table(TABLE, partitions=8)

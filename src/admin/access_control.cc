@@ -47,7 +47,8 @@ bool IsBetweenServers(std::string_view name) {
   return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 
-// Servers of a cluster that follows one of our tables name no cluster, or are Pegasus'. They get what
+// Servers of a cluster that follows one of our tables name no cluster, or are Pegasus'. They get
+//           what
 // any client may read, and of files only those that a primary handed out (copies/served_files.h).
 bool IsOfFollowers(std::string_view name) {
   return name == kRpcGetFileSize || name == kRpcCopyFile;

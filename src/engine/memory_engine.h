@@ -2,9 +2,9 @@
 // written whole, without what has expired for good (env/clock.h).
 //
 // Shapes    A `records` file, little-endian: "ARIONMEM" · i64 decree · u64 count · count x {u32 key
-//           bytes, u32 value bytes, u32 expiry, key, value} · time tags (where a mutation had a time:
-//           i64 the latest; u64 of each record; u64 count of tombstones x {u32 key bytes, u64 tag,
-//           key}; positions of duplications) · u32 CRC-32C of all before.
+//           bytes, u32 value bytes, u32 expiry, key, value} · time tags (where a mutation had a
+//           time: i64 the latest; u64 of each record; u64 count of tombstones x {u32 key bytes, u64
+//           tag, key}; positions of duplications) · u32 CRC-32C of all before.
 //           <data>/memory/records is what a crash leaves, <data>/checkpoint.<decree>/records a
 //           checkpoint.
 // Threads   As Engine.

@@ -1,7 +1,7 @@
 // OtherClusters: where the meta servers of other clusters are now.
 //
-// Shapes    Each cluster's names have a NameBook of their own: a name that can't be found holds up no
-//           other cluster.
+// Shapes    Each cluster's names have a NameBook of their own: a name that can't be found holds up
+//           no other cluster.
 // Threads   Thread-safe.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

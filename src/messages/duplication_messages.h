@@ -1,6 +1,6 @@
 // Duplications: a table's writes are sent on to a table of another cluster, by its primaries. What
-// tools ask the meta server for (rpc/PROTOCOL.md 7.2). How servers tell each other how far they are:
-// DuplicationSyncRequest in meta_messages.h.
+// tools ask the meta server for (rpc/PROTOCOL.md 7.2). How servers tell each other how far they
+// are: DuplicationSyncRequest in meta_messages.h.
 //
 // Shapes    Fields that only Arion knows have ids from 1000 on (rpc/PROTOCOL.md 3.6). 2.5.0 does
 //           not know remote_app_name, remote_replica_count and kRpcListDuplication.

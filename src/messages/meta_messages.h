@@ -271,7 +271,8 @@ struct ConfigSyncResponse {
 };
 
 // RPC_CM_DUPLICATION_SYNC: replica servers say every 10 s how far duplications of what they lead
-// are, also when nothing is duplicated, and hear what is to be duplicated, and what of it is stored.
+// are, also when nothing is duplicated, and hear what is to be duplicated, and what of it is
+// stored.
 struct DuplicationConfirmEntry {
   int32_t dupid = 0;
   int64_t confirmed_decree = 0;
@@ -279,8 +280,8 @@ struct DuplicationConfirmEntry {
   std::optional<int64_t> last_committed_decree;
   // Arion's: what stops the sender, for people; empty or absent: nothing.
   std::optional<std::string> trouble;
-  // Arion's: when the oldest write was made that is not confirmed (unix, µs), and how much log there
-  // is from it on. Absent: everything is confirmed, or it is not known.
+  // Arion's: when the oldest write was made that is not confirmed (unix, µs), and how much log
+  // there is from it on. Absent: everything is confirmed, or it is not known.
   std::optional<int64_t> oldest_unconfirmed_us;
   std::optional<int64_t> unconfirmed_bytes;
   template <class S, class V>

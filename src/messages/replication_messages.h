@@ -122,8 +122,8 @@ struct GroupCheckRequest {
   // Arion's: of a primary whose term has begun. A member that holds that much lacks nothing from
   // before the term.
   std::optional<Decree> last_prepared_decree;
-  // Arion's: in a question of the roll call, in place of last_committed_decree, which an older version
-  // commits up to, whatever it holds.
+  // Arion's: in a question of the roll call, in place of last_committed_decree, which an older
+  // version commits up to, whatever it holds.
   std::optional<Decree> committed_decree;
   template <class S, class V>
   static void Fields(S& s, V& v) {
@@ -251,8 +251,8 @@ struct LearnResponse {
   // Arion's, with kCache: all from prepare_start_decree on is prepared after this answer. An older
   // version's primary does so after the first answer of a session only.
   std::optional<bool> prepares_all_after;
-  // Arion's, with kLog and kCache: the mutations are to be logged from this decree on, also what the
-  // learner has applied: other clusters lack it, and are sent it out of logs.
+  // Arion's, with kLog and kCache: the mutations are to be logged from this decree on, also what
+  // the learner has applied: other clusters lack it, and are sent it out of logs.
   std::optional<Decree> kept_from;
   template <class S, class V>
   static void Fields(S& s, V& v) {

@@ -1,17 +1,17 @@
 // DuplicationChecker: what one cluster applied of the writes that another one sent it, held against
 // what was applied there; and what the senders say of it.
 //
-// Shapes    A record's states, at either side: what each write made of it, in the order in which the
-//           cluster applied them, however many members did. A state at the receiver is one of the
-//           source if kind, value, expiry and time are equal. Partitions have the source's ids.
+// Shapes    A record's states, at either side: what each write made of it, in the order in which
+//           the cluster applied them, however many members did. A state at the receiver is one of
+//           the source if kind, value, expiry and time are equal. Partitions have the source's ids.
 // Threads   One: the world's.
-// Demands   duplication_checker/D1  What the receiver applies to a record is a sequence of runs of the
-//               source's states. Each run begins at, before, or next behind the end of the one
+// Demands   duplication_checker/D1  What the receiver applies to a record is a sequence of runs of
+//               the source's states. Each run begins at, before, or next behind the end of the one
 //               before it: states may come again, none is left out.
-//           duplication_checker/D2  What is confirmed, which is to say stored by the source's meta server
-//               as received, never falls. No run goes back to a state that was confirmed a minute
-//               before the record became what it is: a sender begins behind what it was told last,
-//               and may be told late.
+//           duplication_checker/D2  What is confirmed, which is to say stored by the source's meta
+//               server as received, never falls. No run goes back to a state that was
+//               confirmed a minute before the record became what it is: a sender begins behind
+//               what it was told last, and may be told late.
 //           duplication_checker/D3  Who says that a decree has been received says so after the
 //               receiver has applied everything up to it.
 //           duplication_checker/D4  Each member of the source has its log back to what is
@@ -53,8 +53,8 @@ class DuplicationChecker {
   void Said(PartitionId pid, const DuplicationConfirmEntry& entry);
   // The meta server of the source has stored it.
   void Stored(PartitionId pid, Decree confirmed, Instant now);
-  // A replica of the source, `server` being the name of one of its lives: under which ballot it is a
-  // member (nullopt: it is none), and where its log begins.
+  // A replica of the source, `server` being the name of one of its lives: under which ballot it is
+  // a member (nullopt: it is none), and where its log begins.
   void Looked(const std::string& server, PartitionId pid, std::optional<Ballot> member_under,
               Decree log_begins);
 

@@ -22,8 +22,8 @@ ClusterSettings ClusterSettings::Draw(SimClusterOptions options, SimRandom& rand
   return settings;
 }
 
-// As main makes it of [duplication-group] and [pegasus.clusters]. Each cluster's network has the same
-// addresses.
+// As main makes it of [duplication-group] and [pegasus.clusters]. Each cluster's network has the
+// same addresses.
 void ClusterSettings::KnowOtherCluster() {
   const std::map<std::string, uint8_t>& ids = run.duplication_group;
   server.cluster_name = meta.cluster_name = run.name;

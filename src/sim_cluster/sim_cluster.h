@@ -52,8 +52,8 @@ class SimCluster {
   RunReport Run();
   const SimWorld& world() const { return world_; }
 
-  // What Run does, step by step, of a cluster that is not alone. All but the troubles run the world.
-  // Begin: its tables are whole; false: a violation says why not.
+  // What Run does, step by step, of a cluster that is not alone. All but the troubles run the
+  // world. Begin: its tables are whole; false: a violation says why not.
   bool Begin();
   void BeginTroubles();
   void EndTroubles();

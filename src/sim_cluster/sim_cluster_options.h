@@ -54,7 +54,8 @@ struct SimClusterOptions {
   // names what marks the writes of each. Empty: there is no other.
   std::string name;
   std::map<std::string, uint8_t> duplication_group;
-  // So many of its tables, the first ones, take what the other cluster sends: no client writes there.
+  // So many of its tables, the first ones, take what the other cluster sends: no client writes
+  // there.
   int received_tables = 0;
   // Unset: as the seed draws.
   std::optional<Durability> durability;
@@ -74,8 +75,8 @@ struct SimClusterOptions {
   static SimClusterOptions Mixed(uint64_t seed, int older);
   // The meta server is of version 2.5.0, and so are so many servers.
   static SimClusterOptions OldMeta(uint64_t seed, int older);
-  // Mixed in a fifth of the seeds, and OldMeta in a twentieth, else as Swarm. In a fifth tables have
-  // indexes, in a quarter they are split, but where a server is of version 2.5.0.
+  // Mixed in a fifth of the seeds, and OldMeta in a twentieth, else as Swarm. In a fifth tables
+  // have indexes, in a quarter they are split, but where a server is of version 2.5.0.
   static SimClusterOptions Drawn(uint64_t seed);
   static SimClusterOptions DrawnVersions(uint64_t seed);
 };

@@ -1,14 +1,14 @@
-// ClusterPair: two clusters in one SimWorld. All tables of the first one, the source, are duplicated
-// to the second, the receiver. Both have clients, troubles and checkers of their own, and the way
-// between them has troubles, too.
+// ClusterPair: two clusters in one SimWorld. All tables of the first one, the source, are
+// duplicated to the second, the receiver. Both have clients, troubles and checkers of their own,
+// and the way between them has troubles, too.
 //
 //   ClusterPair pair(ClusterPairOptions::Swarm(seed));
 //   RunReport report = pair.Run();
 //
-// Shapes    Each cluster is a SimCluster with a network of its own, in which the other one's servers
-//           are clients. A run: both begin, the tables are made and duplicated; troubles and clients
-//           for run_length; all heals and each must be healthy (cluster_health.h); then both must
-//           hold the same.
+// Shapes    Each cluster is a SimCluster with a network of its own, in which the other one's
+//           servers are clients. A run: both begin, the tables are made and duplicated; troubles
+//           and clients for run_length; all heals and each must be healthy (cluster_health.h); then
+//           both must hold the same.
 // Threads   One: the world's.
 // Demands   Those of SimCluster, of each; those of DuplicationChecker; and
 //           cluster_pair/E1  Within 120 s of both being healthy, nobody writing any more, each

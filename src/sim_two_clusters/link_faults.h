@@ -1,7 +1,8 @@
-// LinkFaults: trouble on the way between two clusters: all of it is cut, or that between two servers,
-// in both directions or one; connections break.
+// LinkFaults: trouble on the way between two clusters: all of it is cut, or that between two
+// servers, in both directions or one; connections break.
 //
-// Threads   One: the world's. Lifetime: what it is given outlives it, and it the world's last event.
+// Threads   One: the world's. Lifetime: what it is given outlives it, and it the world's last
+//           event.
 // Promises  link_faults/K1  After End nothing is cut.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -17,7 +18,8 @@
 
 namespace arion::sim {
 
-// A member of ClusterPair. The way of the source's servers to the receiver is the receiver's network.
+// A member of ClusterPair. The way of the source's servers to the receiver is the receiver's
+// network.
 class LinkFaults {
  public:
   LinkFaults(const ClusterPairOptions& options, SimWorld& world, SimCluster& source,

@@ -11,8 +11,9 @@
 //           it waits. DataLoss: a write or sync failed, or durable bytes are damaged. The log stays
 //           failed, and the replica must be fenced. ReadFrom is an exception; see its comment.
 // Threads   Open, Close and ReadFrom wait for the disk: call them in its DiskPool. Covers,
-//           Begins, EstimatedReplay and gauges may be called on any thread. The rest is strand-bound;
-//           callbacks come on that strand. No lock is shared with another replica's log.
+//           Begins, EstimatedReplay and gauges may be called on any thread. The rest is
+//           strand-bound; callbacks come on that strand. No lock is shared with another replica's
+//           log.
 // Lifetime  The Environment outlives it. Destruction without Close is a crash: nothing is trimmed,
 //           and pending callbacks never run. Drain comes before Close, and before the folder is
 //           opened again or moved in the same process.

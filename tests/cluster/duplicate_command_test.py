@@ -15,16 +15,13 @@ import unittest
 import data_api
 import harness
 from split_test import run_shell
-from two_clusters_test import TwoClusters as Base
+from two_clusters import TwoClusters
 
 PARTITIONS = 4
 RECORDS = 3000
 
 
-class DuplicateCommand(Base):
-    # Its own tests are that file's.
-    test_from_now_on_beside_kills = test_what_is_there_comes_by_checkpoints = test_who_learned_during_a_pause_sends_what_came_before = None
-
+class DuplicateCommand(TwoClusters):
     def run_shell(self, command, exit_code=0):
         code, answer = run_shell(self.source, command)
         self.assertEqual(code, exit_code, (command, answer))
@@ -169,7 +166,6 @@ class OlderServers(unittest.TestCase):
                          (4, {"k7": "other value", "k8": "missing there"}))
 
 
-del Base
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

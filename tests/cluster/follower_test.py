@@ -9,7 +9,6 @@ import collections
 import glob
 import os
 import random
-import time
 import unittest
 import urllib.request
 
@@ -128,7 +127,7 @@ class Follower(unittest.TestCase):
                 self.assertIn("ERR_OK", answer.read().decode())
         self.create("killed", self.source.meta.address)
         harness.wait_for("copies are under way", lambda: sum(len(self.scratch(server)) for server in self.target.replicas) >= 2)
-        time.sleep(1)
+        harness.wait_for("files come", lambda: any(os.listdir(name) for server in self.target.replicas for name in self.scratch(server)))
         self.assertEqual([name for name in self.replicas("killed") if not name.endswith(f".{PARTITIONS - 1}.pegasus")], [],
                          "only the empty partition is there")
         for server in self.target.replicas:

@@ -202,8 +202,9 @@ TEST_F(LearnSourceTest, EachFileIsNamedWithItsSizeAndChecksum) {
   for (const std::string& checksum : *state.file_checksums) EXPECT_EQ(checksum.size(), 8u);
 }
 
-// One that was asked before, and got a checkpoint that was made meanwhile: a 2.5.0 learner ends where
-// that lies beyond what is said to be committed (replica/README.md A10; sim seed 94, --older 1).
+// One that was asked before, and got a checkpoint that was made meanwhile: a 2.5.0 learner ends
+// where that lies beyond what is said to be committed (replica/README.md A10; sim seed 94, --older
+// 1).
 TEST_F(LearnSourceTest, WhatACheckpointHoldsIsSaidToBeCommitted) {
   Apply(2);
   std::shared_ptr<void> share;
@@ -285,7 +286,8 @@ TEST(LearnSourceLogTest, WhatCantBeReadOfTheLogIsShippedAsACheckpoint) {
   EXPECT_TRUE(absl::IsDataLoss(shipment.log_damage)) << shipment.log_damage;
 }
 
-// A large mutation that did not fit left the piece less than half full, which was taken for the end.
+// A large mutation that did not fit left the piece less than half full, which was taken for the
+// end.
 TEST(LearnSourceLogTest, APieceThatALargeMutationCutsShortIsNotTheLogsEnd) {
   LogWorld world;
   ASSERT_TRUE(world.Open().ok());
@@ -302,7 +304,8 @@ TEST(LearnSourceLogTest, APieceThatALargeMutationCutsShortIsNotTheLogsEnd) {
   for (const MutationPtr& mutation : *history) EXPECT_EQ(mutation->ballot, Ballot(2));
 }
 
-// From 128 KiB on by fours, the last piece would have been of 32 MiB, not of the 64 that may be read.
+// From 128 KiB on by fours, the last piece would have been of 32 MiB, not of the 64 that may be
+// read.
 TEST(LearnSourceLogTest, ALogThatProvesLittleIsReadUpToTheLimit) {
   constexpr int64_t kDecrees = 45;
   LogWorld world;

@@ -1,6 +1,6 @@
-// A whole meta server on hostile messages: requests of every code by servers, clients and tools that
-// mean harm. No input may end the process, and afterwards it answers, stops, and starts again from
-// what it stored.
+// A whole meta server on hostile messages: requests of every code by servers, clients and tools
+// that mean harm. No input may end the process, and afterwards it answers, stops, and starts again
+// from what it stored.
 //
 // Input: choices (hostile_messages.h). The world: a meta server with two tables, three servers that
 // keep their leases most of the time. SPDX-License-Identifier: Apache-2.0

@@ -1,10 +1,11 @@
-// Whole replica servers on hostile messages: requests of every code, answers to everything they ask,
+// Whole replica servers on hostile messages: requests of every code, answers to everything they
+//           ask,
 // from a peer and a meta server that mean harm. No input may end the process, by a CHECK or
 // otherwise, and a server whose peers fall silent can be stopped.
 //
 // Input: choices (hostile_messages.h). The world: servers A and B, a hostile peer F, a hostile meta
-// server. Partition 2.0: A is primary, F its secondary; 2.1: F is primary, A its secondary; 2.2: F is
-// primary, A learns from it; 2.3: A is primary, alone. The rest are absent.
+// server. Partition 2.0: A is primary, F its secondary; 2.1: F is primary, A its secondary; 2.2: F
+// is primary, A learns from it; 2.3: A is primary, alone. The rest are absent.
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
 

@@ -647,8 +647,8 @@ TEST_F(PartitionGuardianTest, WhoLedBeforeLeadsAgainWhereTheOnlySecondaryThatIsT
   EXPECT_EQ(Step().intent->node, kB) << "it left again";
 }
 
-// Seed 100300946: it asked to be removed from the group again, and the secondary, which lacked what was
-// committed, led.
+// Seed 100300946: it asked to be removed from the group again, and the secondary, which lacked what
+// was committed, led.
 TEST_F(PartitionGuardianTest, WhoLedBeforeAndIsOfAnOlderVersionIsAssignedToLeadAgain) {
   Members({}, {kB}, {kA});
   partition().headless_since = now_;

@@ -1,4 +1,5 @@
-// How long what was proposed is waited for, and who is passed over. SPDX-License-Identifier: Apache-2.0
+// How long what was proposed is waited for, and who is passed over. SPDX-License-Identifier:
+// Apache-2.0
 #include "meta_judgement/proposal_patience.h"
 
 #include "messages/table_environments.h"

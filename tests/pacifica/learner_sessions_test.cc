@@ -189,8 +189,8 @@ TEST_F(LearnerSessionsTest, WhoAnswersThatItDoesNotLearnIsIdle) {
   EXPECT_FALSE(sessions_.IsIdle(session, GroupCheckResponse{})) << "it is loading";
 }
 
-// Seen in simulation (128900354): a learner of 2.5.0 held decree 67 as an earlier primary had prepared
-// it again, kept that for its larger ballot, was given 68 under a smaller one, and ended.
+// Seen in simulation (128900354): a learner of 2.5.0 held decree 67 as an earlier primary had
+// prepared it again, kept that for its larger ballot, was given 68 under a smaller one, and ended.
 TEST_F(LearnerSessionsTest, ALearnerOfAnOlderVersionIsGivenEverythingUnderTheBallotOfTheTerm) {
   s_.ballot = Ballot(9);
   const auto given = [&](std::optional<int64_t> max_gced_decree) {

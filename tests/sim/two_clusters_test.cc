@@ -1,5 +1,5 @@
-// Two clusters by seed, of which one sends its tables' writes to the other. ARION_SIM_TWO_CLUSTERS is
-// how many seeds (default 24).
+// Two clusters by seed, of which one sends its tables' writes to the other. ARION_SIM_TWO_CLUSTERS
+// is how many seeds (default 24).
 // SPDX-License-Identifier: Apache-2.0
 #include <absl/strings/match.h>
 #include <gmock/gmock.h>
@@ -51,8 +51,8 @@ TEST_F(TwoClusters, ASeedRunsTheSameEventForEvent) {
   EXPECT_EQ(first.Summary(), second.Summary());
 }
 
-// A receiver whose disks forget what they flushed loses what it said that it has: it must be seen, or
-// the net has a hole.
+// A receiver whose disks forget what they flushed loses what it said that it has: it must be seen,
+// or the net has a hole.
 TEST_F(TwoClusters, AReceiverThatForgetsIsCaught) {
   int caught = 0;
   for (uint64_t seed = 1; seed <= 4; ++seed) {
