@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim_checkers/duplication_checker.h"
 
-#include <absl/strings/escaping.h>
 #include <absl/strings/match.h>
 #include <absl/strings/str_cat.h>
 #include <absl/time/time.h>
 
 #include <algorithm>
-
-#include "base/crc.h"
-#include "base/raw_key.h"
 
 namespace arion::sim {
 namespace {
@@ -19,29 +15,7 @@ constexpr absl::Duration kToldAfterMax = absl::Seconds(60);
 // As senders say it (duplication/duplication_sender.cc).
 constexpr char kLogIsGone[] = "the log no longer has";
 
-std::string Printable(std::string_view bytes) {
-  constexpr size_t kShown = 24;
-  const std::string_view shown = bytes.substr(0, kShown);
-  return absl::CHexEscape({shown.data(), shown.size()});
-}
-
-std::string NameOfRecord(PartitionId pid, const std::string& raw_key) {
-  const std::optional<KeyParts> parts = SplitRawKey(raw_key);
-  return absl::StrCat(
-      "[", pid.ToString(), "] ",
-      parts ? absl::StrCat(Printable(parts->hash_key), "/", Printable(parts->sort_key))
-            : Printable(raw_key));
-}
-
 }  // namespace
-
-DuplicationChecker::State DuplicationChecker::StateOf(const WriteOp& op, int64_t timestamp_us) {
-  const bool is_put = op.kind == WriteOp::Kind::kPut;
-  const std::string facts = absl::StrCat(is_put, " ", op.expire_ts, " ", timestamp_us);
-  return {.fingerprint = uint64_t{Crc32c(facts)} << 32 | Crc32c(op.value),
-          .text = absl::StrCat(is_put ? absl::StrCat("\"", Printable(op.value), "\"") : "nothing",
-                               " of ", timestamp_us)};
-}
 
 void DuplicationChecker::AtSource(PartitionId pid, Decree decree, int64_t timestamp_us, Ops ops) {
   Partition& partition = partitions_[pid];
@@ -50,9 +24,7 @@ void DuplicationChecker::AtSource(PartitionId pid, Decree decree, int64_t timest
   ++moment_;
   for (const WriteOp& op : ops) {
     if (op.time_tag != 0) continue;  // another cluster's: it goes no farther
-    State state = StateOf(op, timestamp_us);
-    state.decree = decree;
-    partition.records[std::string(op.key)].source.push_back(std::move(state));
+    partition.records[std::string(op.key)].source.push_back({StateOf(op, timestamp_us), decree});
   }
 }
 
@@ -125,16 +97,17 @@ DuplicationChecker::Course DuplicationChecker::Follow(const Partition& partition
   Decree confirmed = kInvalidDecree;
   for (const Received& received : record.receiver) {
     int64_t next = std::min(at + 1, static_cast<int64_t>(source.size()) - 1);
-    while (next >= 0 && source[static_cast<size_t>(next)].fingerprint != received.state.fingerprint)
+    while (next >= 0 &&
+           source[static_cast<size_t>(next)].made.fingerprint != received.made.fingerprint)
       --next;
     const auto text = [&source](int64_t index) {
       return index < 0 ? std::string("the beginning")
-                       : absl::StrCat(source[static_cast<size_t>(index)].text, " (decree ",
+                       : absl::StrCat(source[static_cast<size_t>(index)].made.text, " (decree ",
                                       source[static_cast<size_t>(index)].decree.value(), ")");
     };
     if (next < 0) {
       course.violation = absl::StrCat(
-          "duplication_checker/D1: %s becomes ", received.state.text, " behind ", text(at),
+          "duplication_checker/D1: %s becomes ", received.made.text, " behind ", text(at),
           at + 1 < static_cast<int64_t>(source.size()) ? absl::StrCat(", and not ", text(at + 1))
                                                        : std::string(", the last there is"));
       return course;
@@ -167,8 +140,8 @@ std::string DuplicationChecker::FalseClaim(const Partition& partition, const Rec
     if (claim == partition.claims.end()) return "";
     if (course.first[i] < 0 || course.first[i] > claim->moment)
       return absl::StrCat("duplication_checker/D3: decree ", claim->decree.value(),
-                          " was said to be received before %s became ", state.text, " (decree ",
-                          state.decree.value(), ")",
+                          " was said to be received before %s became ", state.made.text,
+                          " (decree ", state.decree.value(), ")",
                           course.first[i] < 0 ? ", which it never did" : "");
   }
   return "";

@@ -36,6 +36,7 @@
 #include "engine/engine.h"
 #include "messages/meta_messages.h"
 #include "sim_checkers/checkers.h"
+#include "sim_checkers/record_states.h"
 
 namespace arion::sim {
 
@@ -66,15 +67,13 @@ class DuplicationChecker {
   int64_t CountAgain() const;
 
  private:
+  // At the source.
   struct State {
-    uint64_t fingerprint = 0;
-    // At the source.
+    RecordState made;
     Decree decree;
-    // For people.
-    std::string text;
   };
   struct Received {
-    State state;
+    RecordState made;
     // What was stored as confirmed a minute before.
     Decree confirmed = kInvalidDecree;
     // How many things had been told before.
@@ -105,7 +104,6 @@ class DuplicationChecker {
     // When each state of the source was received first; -1: never.
     std::vector<int64_t> first;
   };
-  static State StateOf(const WriteOp& op, int64_t timestamp_us);
   static Course Follow(const Partition& partition, const Record& record);
   static std::string FalseClaim(const Partition& partition, const Record& record,
                                 const Course& course);

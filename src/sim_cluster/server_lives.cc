@@ -225,7 +225,10 @@ void ServerLives::StartServer(SimServer& server) {
   server.started_blind = server.node->disk().reads_fail() || is_in_trouble;
   server.transport = std::make_unique<SimTransport>(network_, *server.node, server.endpoint);
   server.abroad = NewEndAbroad(*server.node, server.endpoint);
-  server.memory = std::make_unique<MemoryEngineFactory>(env);
+  MemoryEngineOptions memory;
+  if (settings_.server.duplication_group.IsSet())
+    memory.cluster_id = settings_.server.duplication_group.own_id;
+  server.memory = std::make_unique<MemoryEngineFactory>(env, memory);
   if (settings_.run.indexes == 0 || !may_roll_back_ || !world_.random().Percent(kRolledBackPercent))
     server.indexed = std::make_unique<IndexedEngineFactory>(env, *server.memory, kIndexOptions);
   server.engines = NewEngines(server);

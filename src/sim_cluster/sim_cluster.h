@@ -59,6 +59,8 @@ class SimCluster {
   void EndTroubles();
   bool HasDoneTooLittle() const;
   void AwaitHealth();
+  // That a partition waits for a person: nothing more can be asked of the run.
+  bool IsLeftToOperator() const { return health_.IsLeftToOperator(); }
   void AwaitTidiness();
   RunReport Report() const;
   void EndServers() { lives_.EndAll(); }

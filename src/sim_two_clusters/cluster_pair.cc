@@ -1,35 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim_two_clusters/cluster_pair.h"
 
-#include <absl/strings/numbers.h>
 #include <absl/strings/str_cat.h>
-#include <absl/strings/str_split.h>
 
 #include <algorithm>
-#include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
 #include "engine/engine.h"
 #include "env/clock.h"
-#include "messages/duplicate_messages.h"
-#include "messages/duplication_messages.h"
-#include "meta_state/cluster_state.h"
-#include "meta_state/meta_store.h"
-#include "replica/replica_snapshot.h"
-#include "rpc/thrift_codec.h"
 #include "sim_checkers/same_content.h"
 #include "sim_cluster/run_report.h"
-#include "sim_workloads/probe_client.h"
 
 namespace arion::sim {
 namespace {
 
-constexpr absl::Duration kBegunMax = absl::Seconds(60);
 constexpr absl::Duration kEqualMax = absl::Seconds(120);
 constexpr int kMoreRuns = 3;
-constexpr Endpoint kAdmin = {0x0a0001fdu, 1000};
 
 // nullptr: it is not open.
 const Engine* EngineOfPrimary(SimCluster& cluster, PartitionId pid) {
@@ -48,15 +35,22 @@ ClusterPair::ClusterPair(ClusterPairOptions options)
       world_(options_.seed),
       source_(options_.source, world_, engines_[0]),
       receiver_(options_.receiver, world_, engines_[1]),
-      checker_(ClusterPairOptions::kSourceId),
+      there_(world_, source_, ClusterPairOptions::kSourceId, receiver_,
+             ClusterPairOptions::kReceiverName),
+      convergence_({ClusterPairOptions::kSourceId, ClusterPairOptions::kReceiverId}),
       link_(options_, world_, source_, receiver_) {
+  if (options_.both_ways) {
+    back_.emplace(world_, receiver_, ClusterPairOptions::kReceiverId, source_,
+                  ClusterPairOptions::kSourceName);
+    link_back_.emplace(options_, world_, receiver_, source_);
+  }
   source_.lives().ConnectTo(receiver_.network());
   receiver_.lives().ConnectTo(source_.network());
   WatchBoth();
-  WatchNetworks();
 }
 
 ClusterPair::~ClusterPair() {
+  shared_ = {};
   // The servers of each have an end in the other one's network.
   source_.EndServers();
   receiver_.EndServers();
@@ -64,146 +58,63 @@ ClusterPair::~ClusterPair() {
 
 // ---- what the checkers see ----
 
-PartitionId ClusterPair::SourceOf(PartitionId receiver) const {
-  const auto found = tables_.find(receiver.app_id);
-  return found == tables_.end() ? PartitionId{} : PartitionId{found->second, receiver.index};
+void ClusterPair::WatchBoth() {
+  source_.lives().on_stored = [this](const MetaStore::Change& change) {
+    there_.NoteStored(change);
+  };
+  if (back_) {
+    receiver_.lives().on_stored = [this](const MetaStore::Change& change) {
+      back_->NoteStored(change);
+    };
+    WatchBothWays();
+  } else {
+    WatchOneWay();
+  }
 }
 
-void ClusterPair::WatchBoth() {
+void ClusterPair::WatchOneWay() {
   source_.lives().on_applied = [this](PartitionId pid, Decree decree, int64_t timestamp_us,
                                       absl::Span<const WriteOp> ops) {
-    if (source_.groups().IsWanted(pid)) checker_.AtSource(pid, decree, timestamp_us, ops);
+    if (source_.groups().IsWanted(pid)) there_.checker().AtSource(pid, decree, timestamp_us, ops);
   };
-  source_.lives().on_stored = [this](const MetaStore::Change& change) { NoteStored(change); };
   receiver_.lives().on_applied = [this](PartitionId pid, Decree decree, int64_t,
                                         absl::Span<const WriteOp> ops) {
-    const PartitionId source = SourceOf(pid);
-    if (source != PartitionId{}) checker_.AtReceiver(source, decree, ops, world_.now());
+    const PartitionId source = there_.SourceOf(pid);
+    if (source != PartitionId{}) there_.checker().AtReceiver(source, decree, ops, world_.now());
   };
 }
 
-void ClusterPair::WatchNetworks() {
-  SimNetwork& source = source_.network();
-  source.on_request = [this, watch = std::move(source.on_request)](Endpoint from, Endpoint to,
-                                                                   const OutboundRequest& request) {
-    watch(from, to, request);
-    if (request.name != kRpcDuplicationSync) return;
-    const auto sync = DecodeWrapped<DuplicationSyncRequest>(request.body);
-    if (!sync.ok()) return source_.checkers().Violate("a duplication sync does not decode");
-    for (const auto& [pid, entries] : sync->confirm_list)
-      for (const DuplicationConfirmEntry& entry : entries) checker_.Said(pid, entry);
+void ClusterPair::WatchBothWays() {
+  source_.lives().on_applied = [this](PartitionId pid, Decree decree, int64_t timestamp_us,
+                                      absl::Span<const WriteOp> ops) {
+    if (there_.Sends(pid.app_id)) convergence_.Applied(0, pid, decree, timestamp_us, ops);
   };
-  SimNetwork& receiver = receiver_.network();
-  receiver.on_request = [this, watch = std::move(receiver.on_request)](
-                            Endpoint from, Endpoint to, const OutboundRequest& request) {
-    watch(from, to, request);
-    if (request.name == kRpcDuplicate) NoteSender(from, request.pid);
+  receiver_.lives().on_applied = [this](PartitionId pid, Decree decree, int64_t timestamp_us,
+                                        absl::Span<const WriteOp> ops) {
+    const PartitionId source = there_.SourceOf(pid);
+    if (source != PartitionId{}) convergence_.Applied(1, source, decree, timestamp_us, ops);
   };
-  // What its sender gave up comes late, and each request again, in any order.
-  receiver.echoes = {.request = kRpcDuplicate, .copies = 1, .late_max = absl::Seconds(5)};
-}
-
-void ClusterPair::NoteSender(Endpoint from, PartitionId receiver) {
-  const PartitionId pid = SourceOf(receiver);
-  const PartitionConfiguration* config = source_.groups().Find(pid);
-  if (config == nullptr || !config->primary.IsValid() ||
-      ClusterSettings::Abroad(config->primary) == from || !sent_by_former_.insert(pid).second)
-    return;
-  source_.checkers().Violate(absl::StrCat(
-      "cluster_pair/E2: ", from.ToString(), " sends writes of [", pid.ToString(), "] at ",
-      world_.now().nanos() / 1000000, " ms, and ", config->primary.ToString(), " leads it"));
-}
-
-void ClusterPair::Look() {
-  LookAtLogs();
-  world_.After(absl::Seconds(1), EventKind::kCheck, [this] { Look(); });
-}
-
-// "/apps/2/duplication/1700000000/3": how far that partition is.
-void ClusterPair::NoteStored(const MetaStore::Change& change) {
-  const std::vector<std::string> parts = absl::StrSplit(change.key, '/');
-  int32_t app_id = 0, index = 0;
-  int64_t decree = 0;
-  if (parts.size() == 6 && parts[3] == "duplication" && change.value &&
-      absl::SimpleAtoi(parts[2], &app_id) && absl::SimpleAtoi(parts[5], &index) &&
-      absl::SimpleAtoi(*change.value, &decree))
-    checker_.Stored({app_id, index}, Decree(decree), world_.now());
-}
-
-void ClusterPair::LookAtLogs() {
-  for (const auto& server : source_.lives().servers()) {
-    if (!server->server || server->stopping) continue;
-    const std::string life = absl::StrCat(server->name, ".", server->node->life());
-    server->server->Snapshot([this, life](const std::vector<ReplicaSnapshot>& replicas) {
-      for (const ReplicaSnapshot& replica : replicas) {
-        if (!source_.groups().IsWanted(replica.pid) || replica.loading) continue;
-        const bool is_member = replica.status == PartitionStatus::kPrimary ||
-                               replica.status == PartitionStatus::kSecondary;
-        checker_.Looked(life, replica.pid,
-                        is_member ? std::optional<Ballot>(replica.ballot) : std::nullopt,
-                        replica.log_begins);
-      }
-    });
-  }
 }
 
 // ---- the run ----
 
-bool ClusterPair::Add(const std::string& table) {
-  SimNode& node = world_.AddNode("admin");
-  SimEnvironment& env = node.Start();
-  SimTransport transport(source_.network(), node, kAdmin);
-  StrandPtr strand = env.NewStrand("admin");
-  ProbeClient admin(transport, strand);
-  const AddDuplicationRequest request{.app_name = table,
-                                      .remote_cluster_name = ClusterPairOptions::kReceiverName,
-                                      .is_duplicating_checkpoint = false};
-  AddDuplicationResponse last{.err = ErrorCode::kUnknown};
-  for (int attempt = 0; attempt < 10 && last.err != ErrorCode::kOk; ++attempt) {
-    bool is_answered = false;
-    strand->Post([&] {
-      admin.AddDuplication(ClusterSettings::kMetaEndpoint, request,
-                           [&](AddDuplicationResponse response) {
-                             last = std::move(response);
-                             is_answered = true;
-                           });
-    });
-    if (!world_.RunUntil([&] { return is_answered; }, absl::Seconds(20))) break;
-    world_.RunFor(absl::Milliseconds(500));
-  }
-  node.Crash(CrashMode::kProcess);
-  if (last.err != ErrorCode::kOk)
-    source_.checkers().Violate(absl::StrCat("table ", table,
-                                            " is not duplicated: ", Text(ErrorCodeName(last.err)),
-                                            ", ", last.hint.value_or("")));
-  return last.err == ErrorCode::kOk;
-}
-
-// Each partition has a place to begin at, and sends.
-bool ClusterPair::HasBegun() {
-  const absl::StatusOr<ClusterState> state = source_.lives().meta().store->State();
-  return state.ok() && std::all_of(tables_.begin(), tables_.end(), [&state](const auto& ids) {
-           const Table* table = state->FindTable(ids.second);
-           return table != nullptr && table->duplications.size() == 1 &&
-                  std::all_of(table->duplications.begin()->second.partitions.begin(),
-                              table->duplications.begin()->second.partitions.end(),
-                              [](const auto& one) { return one.stored >= Decree(0); });
-         });
-}
-
 bool ClusterPair::Duplicate() {
-  const auto& from = source_.groups().tables();
-  const auto& to = receiver_.groups().tables();
-  for (size_t i = 0; i < from.size(); ++i) {
-    tables_[to[i].app_id] = from[i].app_id;
-    if (!Add(from[i].name)) return false;
-  }
-  // The state is read from what is stored: not after each event.
-  const Instant end = world_.now() + kBegunMax;
-  while (!HasBegun() && world_.now() < end) world_.RunFor(absl::Seconds(1));
-  if (HasBegun()) return true;
-  source_.checkers().Violate("cluster_pair/E1: nothing was sent 60 s after it was asked for");
-  return false;
+  const int tables = options_.receiver.received_tables;
+  if (!there_.Begin(tables) || (back_ && !back_->Begin(tables))) return false;
+  there_.Watch();
+  if (back_) back_->Watch();
+  return true;
+}
+
+void ClusterPair::StartSharedClients() {
+  std::vector<std::string> tables;
+  for (int i = 0; i < options_.receiver.received_tables; ++i)
+    tables.push_back(source_.groups().tables()[static_cast<size_t>(i)].name);
+  shared_[0] = std::make_unique<SharedTableClients>(world_, source_.network(),
+                                                    ClusterPairOptions::kSourceName, tables);
+  shared_[1] = std::make_unique<SharedTableClients>(world_, receiver_.network(),
+                                                    ClusterPairOptions::kReceiverName, tables);
+  for (const auto& clients : shared_) clients->Start();
 }
 
 RunReport ClusterPair::Run() {
@@ -214,7 +125,7 @@ RunReport ClusterPair::Run() {
     violation = absl::StrCat(violation, " (at the source)");
   for (const std::string& violation : other.violations)
     report.violations.push_back(absl::StrCat(violation, " (at the receiver)"));
-  for (std::string& violation : checker_.Judge()) report.violations.push_back(std::move(violation));
+  Judge(&report);
   report.mix = absl::StrCat(report.mix, "\n  ", other.mix, "\n  ", DescribeRun());
   report.acknowledged_writes += other.acknowledged_writes;
   report.data_operations += other.data_operations;
@@ -227,21 +138,38 @@ RunReport ClusterPair::Run() {
   return report;
 }
 
+void ClusterPair::Judge(RunReport* report) const {
+  const auto add = [report](const Violations& more) {
+    report->violations.insert(report->violations.end(), more.begin(), more.end());
+  };
+  add(there_.checker().Judge());
+  if (!back_) return;
+  add(back_->checker().Judge());
+  add(convergence_.Judge());
+  // Where they never became equal that is said already.
+  if (equal_after_ < kEqualMax) add(convergence_.JudgeEnd());
+}
+
 void ClusterPair::MeetTroubles() {
-  Look();
   source_.BeginTroubles();
   receiver_.BeginTroubles();
+  if (back_) StartSharedClients();
   link_.Begin();
+  if (link_back_) link_back_->Begin();
   world_.RunFor(options_.run_length);
   for (int more = 0;
        more < kMoreRuns && (source_.HasDoneTooLittle() || receiver_.HasDoneTooLittle()); ++more)
     world_.RunFor(options_.run_length);
   link_.End();
+  if (link_back_) link_back_->End();
+  for (const auto& clients : shared_)
+    if (clients) clients->Stop();
   source_.EndTroubles();
   receiver_.EndTroubles();
   source_.AwaitHealth();
   receiver_.AwaitHealth();
   if (!source_.checkers().violations.empty() || !receiver_.checkers().violations.empty()) return;
+  if (source_.IsLeftToOperator() || receiver_.IsLeftToOperator()) return;
   AwaitEqual();
   source_.AwaitTidiness();
   receiver_.AwaitTidiness();
@@ -264,7 +192,7 @@ std::string ClusterPair::WhatDiffers() {
   uint32_t now = 0;  // by the clock that is most ahead
   for (const auto& node : world_.nodes()) now = std::max(now, ExpiryNow(*node));
   std::string text;
-  for (const auto& [receiver_id, source_id] : tables_) {
+  for (const auto& [receiver_id, source_id] : there_.tables()) {
     const int32_t count = source_.groups().CountOf(source_id);
     for (int32_t index = 0; index < count; ++index) {
       const PartitionId pid{source_id, index};
@@ -279,8 +207,15 @@ std::string ClusterPair::WhatDiffers() {
 }
 
 std::string ClusterPair::DescribeRun() const {
-  return absl::StrCat(link_.ToString(), "; received ", checker_.received(), ", of them again ",
-                      checker_.CountAgain(), ", equal after ", absl::FormatDuration(equal_after_));
+  const std::string links = link_back_
+                                ? absl::StrCat(link_.ToString(), "; back: ", link_back_->ToString())
+                                : link_.ToString();
+  const std::string done =
+      back_ ? absl::StrCat("both ways, records that both wrote ", convergence_.CountContended(),
+                           ", writes overtaken ", convergence_.overtaken())
+            : absl::StrCat("received ", checker().received(), ", of them again ",
+                           checker().CountAgain());
+  return absl::StrCat(links, "; ", done, ", equal after ", absl::FormatDuration(equal_after_));
 }
 
 }  // namespace arion::sim

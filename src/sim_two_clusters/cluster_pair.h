@@ -1,6 +1,6 @@
-// ClusterPair: two clusters in one SimWorld. All tables of the first one, the source, are
-// duplicated to the second, the receiver. Both have clients, troubles and checkers of their own,
-// and the way between them has troubles, too.
+// ClusterPair: two clusters in one SimWorld. Tables of the first one, the source, are duplicated to
+// the second, the receiver, and in some runs those of the second to the first, too. Both have
+// clients, troubles and checkers of their own, and the way between them has troubles, too.
 //
 //   ClusterPair pair(ClusterPairOptions::Swarm(seed));
 //   RunReport report = pair.Run();
@@ -8,28 +8,29 @@
 // Shapes    Each cluster is a SimCluster with a network of its own, in which the other one's
 //           servers are clients. A run: both begin, the tables are made and duplicated; troubles
 //           and clients for run_length; all heals and each must be healthy (cluster_health.h); then
-//           both must hold the same.
+//           both must hold the same. One way, clients of the source alone write what is sent; both
+//           ways, clients of both write the same records.
 // Threads   One: the world's.
-// Demands   Those of SimCluster, of each; those of DuplicationChecker; and
+// Demands   Those of SimCluster, of each; those of DuplicationWay, and one way of DuplicationChecker,
+//           both ways of ConvergenceChecker; and
 //           cluster_pair/E1  Within 120 s of both being healthy, nobody writing any more, each
 //               partition holds the same at both.
-//           cluster_pair/E2  Once another primary of a partition is stored, its former one sends
-//               nothing of it to the other cluster.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <array>
-#include <map>
-#include <set>
+#include <memory>
+#include <optional>
 #include <string>
 
-#include "meta_state/meta_store.h"
 #include "sim/sim_world.h"
 #include "sim_checkers/checked_engine.h"
-#include "sim_checkers/duplication_checker.h"
+#include "sim_checkers/convergence_checker.h"
 #include "sim_cluster/sim_cluster.h"
 #include "sim_two_clusters/cluster_pair_options.h"
+#include "sim_two_clusters/duplication_way.h"
 #include "sim_two_clusters/link_faults.h"
+#include "sim_two_clusters/shared_table_clients.h"
 
 namespace arion::sim {
 
@@ -44,24 +45,21 @@ class ClusterPair {
   // Of both.
   RunReport Run();
   const SimWorld& world() const { return world_; }
-  const DuplicationChecker& checker() const { return checker_; }
+  // Of the source's writes at the receiver, one way.
+  const DuplicationChecker& checker() const { return there_.checker(); }
+  // Both ways.
+  const ConvergenceChecker& convergence() const { return convergence_; }
 
  private:
   void WatchBoth();
-  // What the network tells of duplication.
-  void WatchNetworks();
-  void Look();
-  void LookAtLogs();
-  void NoteStored(const MetaStore::Change& change);
-  PartitionId SourceOf(PartitionId receiver) const;
-  void NoteSender(Endpoint from, PartitionId receiver);
-
+  void WatchOneWay();
+  void WatchBothWays();
   bool Duplicate();
-  bool Add(const std::string& table);
-  bool HasBegun();
+  void StartSharedClients();
   void MeetTroubles();
   void AwaitEqual();
   std::string WhatDiffers();
+  void Judge(RunReport* report) const;
   std::string DescribeRun() const;
 
   const ClusterPairOptions options_;
@@ -69,12 +67,14 @@ class ClusterPair {
   std::array<OpenEngines, 2> engines_;
   SimWorld world_;
   SimCluster source_, receiver_;
-  DuplicationChecker checker_;
+  DuplicationWay there_;
+  // nullopt: there is no way back.
+  std::optional<DuplicationWay> back_;
+  ConvergenceChecker convergence_;
   LinkFaults link_;
-  // Ids of the source's tables, by those of the receiver's.
-  std::map<int32_t, int32_t> tables_;
-  // Of the source: one sentence about each is enough.
-  std::set<PartitionId> sent_by_former_;
+  std::optional<LinkFaults> link_back_;
+  // Both ways only, of each cluster.
+  std::array<std::unique_ptr<SharedTableClients>, 2> shared_;
   absl::Duration equal_after_ = absl::InfiniteDuration();
 };
 

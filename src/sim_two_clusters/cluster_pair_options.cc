@@ -57,7 +57,14 @@ ClusterPairOptions ClusterPairOptions::Swarm(uint64_t seed) {
   options.receiver.received_tables = options.source.topology.tables;
   options.link_trouble_every = random.Between(absl::Seconds(3), absl::Seconds(15));
   options.link_trouble_max = random.Between(absl::Seconds(5), absl::Seconds(25));
+  if (SimRandom(seed ^ 0xb07).Percent(40)) options.SendBothWays();
   return options;
+}
+
+void ClusterPairOptions::SendBothWays() {
+  both_ways = true;
+  source.topology.tables = receiver.topology.tables;
+  source.received_tables = receiver.received_tables;
 }
 
 std::string ClusterPairOptions::ReplayOptions() const { return " --two_clusters"; }

@@ -16,14 +16,18 @@ struct ClusterPairOptions {
   static constexpr uint8_t kSourceId = 1, kReceiverId = 2;
 
   uint64_t seed = 1;
-  // All tables of the source are duplicated; the receiver has one more, for clients of its own.
+  // The first tables of both, received_tables of the receiver, are duplicated. Who receives has one
+  // table more, for clients of its own.
   SimClusterOptions source, receiver;
+  // The receiver sends them to the source, too.
+  bool both_ways = false;
   absl::Duration run_length = absl::Minutes(2);
   // How often the way between the clusters is in trouble, and how long; zero: never.
   absl::Duration link_trouble_every = absl::Seconds(8);
   absl::Duration link_trouble_max = absl::Seconds(20);
 
   static ClusterPairOptions Swarm(uint64_t seed);
+  void SendBothWays();
   // What follows the seed in the command that runs it again, led by a blank.
   std::string ReplayOptions() const;
 };
