@@ -17,6 +17,7 @@ void CommitChecker::Applied(std::string_view server, PartitionId pid, Decree dec
   // 0 stands for: nobody applied it.
   checksum = std::max<uint64_t>(checksum, 1);
   Partition& partition = partitions_[pid];
+  partition.is_applied_to = true;
   std::vector<uint64_t>& contents = partition.contents;
   const auto index = static_cast<size_t>(std::max<int64_t>(decree.value() - 1, 0));
   if (contents.size() <= index) contents.resize(index + 1);
@@ -59,6 +60,8 @@ void CommitChecker::InheritUpTo(PartitionId child, Decree decree) {
 void CommitChecker::Opened(std::string_view server, PartitionId pid, Decree decree) {
   Partition& partition = partitions_[pid];
   if (decree > partition.max_applied) InheritUpTo(pid, decree);
+  if (!partition.is_applied_to && copied_.contains(pid.app_id))
+    partition.max_applied = std::max(partition.max_applied, decree);
   // A life begins, or a checkpoint took the content's place: it may stand lower than before.
   partition.standing.insert_or_assign(std::string(server), decree);
   if (decree > partition.max_applied) {

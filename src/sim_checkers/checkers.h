@@ -50,6 +50,9 @@ class CommitChecker {
   void Opened(std::string_view server, PartitionId pid, Decree decree);
   // The meta server has a configuration of it.
   void Stored(PartitionId pid) { partitions_[pid].is_stored = true; }
+  // What another cluster holds is what a partition of the table may begin with, as long as nobody
+  // applied anything to it.
+  void BeginsWithACopy(int32_t app_id) { copied_.insert(app_id); }
   Decree max_applied(PartitionId pid) const;
   int64_t applications() const { return applications_; }
   const Violations& violations() const { return violations_; }
@@ -62,10 +65,12 @@ class CommitChecker {
     std::map<std::string, Decree, std::less<>> standing;
     Decree max_applied{0};
     bool is_stored = false;
+    bool is_applied_to = false;
   };
   void InheritUpTo(PartitionId child, Decree decree);
 
   std::map<PartitionId, Partition> partitions_;
+  std::set<int32_t> copied_;
   int64_t applications_ = 0;
   Violations violations_;
 };

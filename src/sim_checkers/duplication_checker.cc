@@ -31,6 +31,8 @@ void DuplicationChecker::AtSource(PartitionId pid, Decree decree, int64_t timest
 void DuplicationChecker::AtReceiver(PartitionId pid, Decree decree, Ops ops, Instant now) {
   Partition& partition = partitions_[pid];
   if (decree <= partition.at_receiver) return;
+  // It goes on behind the checkpoint's decree.
+  if (partition.at_receiver == Decree()) partition.copied = decree - 1;
   partition.at_receiver = decree;
   ++moment_;
   auto& since = partition.confirmed_since;
@@ -83,10 +85,16 @@ void DuplicationChecker::Looked(const std::string& server, PartitionId pid,
                                      ", and ", partition.confirmed.value(), " is confirmed"));
 }
 
+// Up to there the receiver had everything before it was sent anything, or need not have it.
+Decree DuplicationChecker::BeginOf(const Partition& partition) {
+  const Decree claimed = partition.claims.empty() ? Decree(0) : partition.claims.front().decree;
+  return std::max(claimed, partition.copied);
+}
+
 DuplicationChecker::Course DuplicationChecker::Follow(const Partition& partition,
                                                       const Record& record) {
   const std::vector<State>& source = record.source;
-  const Decree begin = partition.claims.empty() ? Decree(0) : partition.claims.front().decree;
+  const Decree begin = BeginOf(partition);
   Course course;
   course.first.assign(source.size(), -1);
   // The index of the state that the receiver has; at first the last one before the duplication.
@@ -133,7 +141,7 @@ std::string DuplicationChecker::FalseClaim(const Partition& partition, const Rec
                                            const Course& course) {
   for (size_t i = 0; i < record.source.size(); ++i) {
     const State& state = record.source[i];
-    if (partition.claims.empty() || state.decree <= partition.claims.front().decree) continue;
+    if (partition.claims.empty() || state.decree <= BeginOf(partition)) continue;
     const auto claim =
         std::lower_bound(partition.claims.begin(), partition.claims.end(), state.decree,
                          [](const Claim& one, Decree decree) { return one.decree < decree; });

@@ -7,7 +7,8 @@
 // Threads   One: the world's.
 // Demands   duplication_checker/D1  What the receiver applies to a record is a sequence of runs of
 //               the source's states. Each run begins at, before, or next behind the end of the one
-//               before it: states may come again, none is left out.
+//               before it: states may come again, none is left out. What the receiver's
+//               checkpoint held is where it begins.
 //           duplication_checker/D2  What is confirmed, which is to say stored by the source's meta
 //               server as received, never falls. No run goes back to a state that was
 //               confirmed a minute before the record became what it is: a sender begins behind
@@ -89,6 +90,8 @@ class DuplicationChecker {
   };
   struct Partition {
     Decree at_source, at_receiver;
+    // The receiver began with the source's checkpoint of this decree; 0: with nothing.
+    Decree copied{0};
     Decree confirmed = kInvalidDecree;
     // Since when; the first one is what it was a minute ago.
     std::deque<std::pair<Instant, Decree>> confirmed_since;
@@ -104,6 +107,7 @@ class DuplicationChecker {
     // When each state of the source was received first; -1: never.
     std::vector<int64_t> first;
   };
+  static Decree BeginOf(const Partition& partition);
   static Course Follow(const Partition& partition, const Record& record);
   static std::string FalseClaim(const Partition& partition, const Record& record,
                                 const Course& course);

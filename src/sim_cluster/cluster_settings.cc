@@ -59,6 +59,7 @@ void ClusterSettings::DrawTimers(SimRandom& random) {
   server.garbage.interval = absl::Seconds(2);
   server.garbage.keep_failed = random.Between(absl::Seconds(2), absl::Seconds(10));
   server.garbage.keep_unneeded = random.Between(absl::Seconds(2), absl::Seconds(10));
+  server.garbage.keep_move_target = absl::Seconds(10);
   meta.guardian_interval = absl::Seconds(2);
   meta.replica_assign_delay_for_dropouts = absl::Seconds(10);
   meta.stable_running = absl::Seconds(1);

@@ -27,8 +27,10 @@ bool Groups::IsWhole() const {
     whole += IsWanted(pid) && config.primary.IsValid() &&
              config.MemberCount() == static_cast<size_t>(copies_);
   }
+  int partitions = 0;
+  for (const WorkloadTable& table : tables_) partitions += table.partition_count;
   // And the children of those that were split.
-  return whole >= partitions_ && whole == CountWanted();
+  return whole >= partitions && whole == CountWanted();
 }
 
 int Groups::CountWanted() const {

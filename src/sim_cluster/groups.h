@@ -16,7 +16,6 @@
 #include "base/ids.h"
 #include "base/instant.h"
 #include "messages/configuration.h"
-#include "sim_cluster/fault_mix.h"
 #include "sim_workloads/workload_table.h"
 
 namespace arion::sim {
@@ -27,9 +26,8 @@ class Groups {
  public:
   using Stored = std::map<PartitionId, PartitionConfiguration>;
 
-  // A run has all tables of the topology in the end; each of their partitions that many copies.
-  Groups(const Topology& topology, int copies)
-      : partitions_(topology.partitions * topology.tables), copies_(copies) {}
+  // Of each partition.
+  explicit Groups(int copies) : copies_(copies) {}
 
   // One that is to stay.
   void AddTable(const WorkloadTable& table) { tables_.push_back(table); }
@@ -58,7 +56,6 @@ class Groups {
   int CountWanted() const;
   void NoteLastCopy(const PartitionConfiguration& before, const PartitionConfiguration& now);
 
-  const int partitions_;
   const int copies_;
   std::vector<WorkloadTable> tables_;
   Stored stored_;

@@ -60,7 +60,7 @@ SimCluster::SimCluster(SimClusterOptions options, std::unique_ptr<Own> own, SimW
       settings_(ClusterSettings::Draw(std::move(options), world_.random())),
       indexes_planned_(IndexPlan::Draw(settings_.run.seed, settings_.run.indexes)),
       checkers_(settings_.Bounds()),
-      groups_(settings_.run.topology, settings_.replica_count),
+      groups_(settings_.replica_count),
       lives_(settings_, AddMetaNode(), world_, network_, engines_, checkers_, groups_),
       churn_(world_, network_, checkers_.history, checkers_.coverage,
              ClusterSettings::kMetaEndpoint, settings_.replica_count),
@@ -89,7 +89,9 @@ bool SimCluster::CreateTables() {
   SimTransport transport(network_, node, Endpoint{0x0a0001ffu, 1000});
   StrandPtr strand = env.NewStrand("admin");
   ProbeClient admin(transport, strand);
-  for (int i = 1; i <= settings_.run.topology.tables; ++i) {
+  const SimClusterOptions& run = settings_.run;
+  const int first = run.makes_received_tables_late ? run.received_tables + 1 : 1;
+  for (int i = first; i <= run.topology.tables; ++i) {
     WorkloadTable table{absl::StrCat("table", i), 0, settings_.run.topology.partitions};
     if (settings_.run.splits)
       table.partitions_max = SplitWorkload::PartitionsMax(table.partition_count);
@@ -98,7 +100,12 @@ bool SimCluster::CreateTables() {
   }
   // The admin's transport goes with this function.
   node.Crash(CrashMode::kProcess);
-  return static_cast<int>(groups_.tables().size()) == settings_.run.topology.tables;
+  return static_cast<int>(groups_.tables().size()) == run.topology.tables - first + 1;
+}
+
+void SimCluster::AddCopiedTable(WorkloadTable table) {
+  checkers_.commits.BeginsWithACopy(table.app_id);
+  groups_.AddTable(table);
 }
 
 void SimCluster::CreateTable(ProbeClient& admin, const StrandPtr& strand, WorkloadTable* table) {
@@ -132,8 +139,9 @@ void SimCluster::CreateTable(ProbeClient& admin, const StrandPtr& strand, Worklo
 WorkloadOptions SimCluster::DrawWorkload() {
   WorkloadOptions workload;
   workload.tables = groups_.tables();
-  workload.tables.erase(workload.tables.begin(),
-                        workload.tables.begin() + settings_.run.received_tables);
+  if (!settings_.run.makes_received_tables_late)
+    workload.tables.erase(workload.tables.begin(),
+                          workload.tables.begin() + settings_.run.received_tables);
   workload.meta_servers = {ClusterSettings::kMetaEndpoint};
   for (const auto& server : lives_.servers()) workload.servers.push_back(server->endpoint);
   SimRandom& random = world_.random();

@@ -55,6 +55,8 @@ class SimCluster {
   // What Run does, step by step, of a cluster that is not alone. All but the troubles run the
   // world. Begin: its tables are whole; false: a violation says why not.
   bool Begin();
+  // Another table that is to stay; its first members begin with what another cluster holds.
+  void AddCopiedTable(WorkloadTable table);
   void BeginTroubles();
   void EndTroubles();
   bool HasDoneTooLittle() const;

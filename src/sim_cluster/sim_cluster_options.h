@@ -57,6 +57,8 @@ struct SimClusterOptions {
   // So many of its tables, the first ones, take what the other cluster sends: no client writes
   // there.
   int received_tables = 0;
+  // The other cluster's duplication makes these, in the midst of the run.
+  bool makes_received_tables_late = false;
   // Unset: as the seed draws.
   std::optional<Durability> durability;
   std::optional<CrashMode> crash_mode;

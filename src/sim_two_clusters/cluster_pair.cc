@@ -62,14 +62,11 @@ void ClusterPair::WatchBoth() {
   source_.lives().on_stored = [this](const MetaStore::Change& change) {
     there_.NoteStored(change);
   };
-  if (back_) {
-    receiver_.lives().on_stored = [this](const MetaStore::Change& change) {
-      back_->NoteStored(change);
-    };
-    WatchBothWays();
-  } else {
-    WatchOneWay();
-  }
+  receiver_.lives().on_stored = [this](const MetaStore::Change& change) {
+    there_.NoteStoredThere(change);
+    if (back_) back_->NoteStored(change);
+  };
+  back_ ? WatchBothWays() : WatchOneWay();
 }
 
 void ClusterPair::WatchOneWay() {
@@ -98,9 +95,13 @@ void ClusterPair::WatchBothWays() {
 
 // ---- the run ----
 
-bool ClusterPair::Duplicate() {
+bool ClusterPair::Duplicate(DuplicationWay::From from) {
   const int tables = options_.receiver.received_tables;
-  if (!there_.Begin(tables) || (back_ && !back_->Begin(tables))) return false;
+  if (!there_.Begin(tables, from) || (back_ && !back_->Begin(tables, from))) return false;
+  // Whoever begins with checkpoints begins in the midst of troubles.
+  if (from == DuplicationWay::From::kEmpty &&
+      (!there_.AwaitBegun() || (back_ && !back_->AwaitBegun())))
+    return false;
   there_.Watch();
   if (back_) back_->Watch();
   return true;
@@ -118,7 +119,9 @@ void ClusterPair::StartSharedClients() {
 }
 
 RunReport ClusterPair::Run() {
-  if (source_.Begin() && receiver_.Begin() && Duplicate()) MeetTroubles();
+  const bool is_late = options_.duplicated_after > absl::ZeroDuration();
+  if (source_.Begin() && receiver_.Begin() && (is_late || Duplicate(DuplicationWay::From::kEmpty)))
+    MeetTroubles();
   RunReport report = source_.Report();
   const RunReport other = receiver_.Report();
   for (std::string& violation : report.violations)
@@ -156,6 +159,11 @@ void ClusterPair::MeetTroubles() {
   if (back_) StartSharedClients();
   link_.Begin();
   if (link_back_) link_back_->Begin();
+  const bool is_late = options_.duplicated_after > absl::ZeroDuration();
+  if (is_late) {
+    world_.RunFor(options_.duplicated_after);
+    if (!Duplicate(DuplicationWay::From::kCheckpoint)) return;
+  }
   world_.RunFor(options_.run_length);
   for (int more = 0;
        more < kMoreRuns && (source_.HasDoneTooLittle() || receiver_.HasDoneTooLittle()); ++more)
@@ -170,6 +178,7 @@ void ClusterPair::MeetTroubles() {
   receiver_.AwaitHealth();
   if (!source_.checkers().violations.empty() || !receiver_.checkers().violations.empty()) return;
   if (source_.IsLeftToOperator() || receiver_.IsLeftToOperator()) return;
+  if (is_late && !there_.AwaitBegun()) return;
   AwaitEqual();
   source_.AwaitTidiness();
   receiver_.AwaitTidiness();

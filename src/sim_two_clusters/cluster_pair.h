@@ -54,7 +54,7 @@ class ClusterPair {
   void WatchBoth();
   void WatchOneWay();
   void WatchBothWays();
-  bool Duplicate();
+  bool Duplicate(DuplicationWay::From from);
   void StartSharedClients();
   void MeetTroubles();
   void AwaitEqual();

@@ -57,7 +57,11 @@ ClusterPairOptions ClusterPairOptions::Swarm(uint64_t seed) {
   options.receiver.received_tables = options.source.topology.tables;
   options.link_trouble_every = random.Between(absl::Seconds(3), absl::Seconds(15));
   options.link_trouble_max = random.Between(absl::Seconds(5), absl::Seconds(25));
-  if (SimRandom(seed ^ 0xb07).Percent(40)) options.SendBothWays();
+  SimRandom ways(seed ^ 0xb07);
+  if (ways.Percent(40))
+    options.SendBothWays();
+  else if (ways.Percent(40))
+    options.BeginWithCheckpoints(ways.Between(absl::Seconds(2), absl::Seconds(30)));
   return options;
 }
 
@@ -65,6 +69,11 @@ void ClusterPairOptions::SendBothWays() {
   both_ways = true;
   source.topology.tables = receiver.topology.tables;
   source.received_tables = receiver.received_tables;
+}
+
+void ClusterPairOptions::BeginWithCheckpoints(absl::Duration after) {
+  duplicated_after = after;
+  receiver.makes_received_tables_late = true;
 }
 
 std::string ClusterPairOptions::ReplayOptions() const { return " --two_clusters"; }

@@ -21,6 +21,9 @@ struct ClusterPairOptions {
   SimClusterOptions source, receiver;
   // The receiver sends them to the source, too.
   bool both_ways = false;
+  // Else the receiver's tables are made, from checkpoints, once the source was written to for so
+  // long; zero: they are there from the beginning, and what is sent is all there is.
+  absl::Duration duplicated_after;
   absl::Duration run_length = absl::Minutes(2);
   // How often the way between the clusters is in trouble, and how long; zero: never.
   absl::Duration link_trouble_every = absl::Seconds(8);
@@ -28,6 +31,7 @@ struct ClusterPairOptions {
 
   static ClusterPairOptions Swarm(uint64_t seed);
   void SendBothWays();
+  void BeginWithCheckpoints(absl::Duration after);
   // What follows the seed in the command that runs it again, led by a blank.
   std::string ReplayOptions() const;
 };

@@ -110,16 +110,39 @@ void DuplicationWay::LookAtLogs() {
 
 // ---- how it begins ----
 
-bool DuplicationWay::Add(const std::string& table) {
+// "/apps/3": a table.
+void DuplicationWay::NoteStoredThere(const MetaStore::Change& change) {
+  const std::vector<std::string> parts = absl::StrSplit(change.key, '/');
+  int32_t app_id = 0;
+  if (awaited_.empty() || parts.size() != 3 || !absl::SimpleAtoi(parts[2], &app_id)) return;
+  // The rest of the batch is stored by then.
+  world_.After(absl::ZeroDuration(), EventKind::kCheck, [this, app_id] { Adopt(app_id); });
+}
+
+void DuplicationWay::Adopt(int32_t app_id) {
+  const absl::StatusOr<ClusterState> state = to_.lives().meta().store->State();
+  const Table* table = state.ok() ? state->FindTable(app_id) : nullptr;
+  const auto found = table == nullptr ? awaited_.end() : awaited_.find(table->info.app_name);
+  if (found == awaited_.end()) return;
+  tables_[app_id] = found->second.app_id;
+  WorkloadTable copy = found->second;
+  copy.app_id = app_id;
+  to_.AddCopiedTable(std::move(copy));
+  awaited_.erase(found);
+}
+
+bool DuplicationWay::Add(const std::string& table, From from) {
   SimNode& node = world_.AddNode("admin");
   SimEnvironment& env = node.Start();
   SimTransport transport(from_.network(), node, kAdmin);
   StrandPtr strand = env.NewStrand("admin");
   ProbeClient admin(transport, strand);
-  const AddDuplicationRequest request{
-      .app_name = table, .remote_cluster_name = to_name_, .is_duplicating_checkpoint = false};
+  const AddDuplicationRequest request{.app_name = table,
+                                      .remote_cluster_name = to_name_,
+                                      .is_duplicating_checkpoint = from == From::kCheckpoint,
+                                      .remote_replica_count = to_.settings().replica_count};
   AddDuplicationResponse last{.err = ErrorCode::kUnknown};
-  for (int attempt = 0; attempt < 10 && last.err != ErrorCode::kOk; ++attempt) {
+  for (int attempt = 0; attempt < 60 && last.err != ErrorCode::kOk; ++attempt) {
     bool is_answered = false;
     strand->Post([&] {
       admin.AddDuplication(ClusterSettings::kMetaEndpoint, request,
@@ -142,7 +165,8 @@ bool DuplicationWay::Add(const std::string& table) {
 // Each partition has a place to begin at, and sends.
 bool DuplicationWay::HasBegun() {
   const absl::StatusOr<ClusterState> state = from_.lives().meta().store->State();
-  return state.ok() && std::all_of(tables_.begin(), tables_.end(), [&state](const auto& ids) {
+  return state.ok() && awaited_.empty() &&
+         std::all_of(tables_.begin(), tables_.end(), [&state](const auto& ids) {
            const Table* table = state->FindTable(ids.second);
            return table != nullptr && table->duplications.size() == 1 &&
                   std::all_of(table->duplications.begin()->second.partitions.begin(),
@@ -151,13 +175,19 @@ bool DuplicationWay::HasBegun() {
          });
 }
 
-bool DuplicationWay::Begin(int tables) {
-  const auto& from = from_.groups().tables();
-  const auto& to = to_.groups().tables();
+bool DuplicationWay::Begin(int tables, From from) {
   for (size_t i = 0; i < static_cast<size_t>(tables); ++i) {
-    tables_[to[i].app_id] = from[i].app_id;
-    if (!Add(from[i].name)) return false;
+    const WorkloadTable& table = from_.groups().tables()[i];
+    if (from == From::kCheckpoint)
+      awaited_[table.name] = table;
+    else
+      tables_[to_.groups().tables()[i].app_id] = table.app_id;
+    if (!Add(table.name, from)) return false;
   }
+  return true;
+}
+
+bool DuplicationWay::AwaitBegun() {
   // The state is read from what is stored: not after each event.
   const Instant end = world_.now() + kBegunMax;
   while (!HasBegun() && world_.now() < end) world_.RunFor(absl::Seconds(1));

@@ -26,13 +26,19 @@ class DuplicationWay {
   DuplicationWay(SimWorld& world, SimCluster& from, uint8_t from_id, SimCluster& to,
                  std::string to_name);
 
-  // Asks for it, of the first `tables` tables of each, and waits until each partition sends. Runs
-  // the world. False: a violation says why not.
-  bool Begin(int tables);
+  // What the receiver begins with: nothing, its tables being there, or checkpoints.
+  enum class From : uint8_t { kEmpty, kCheckpoint };
+  // Asks for it, of the first `tables` tables of the source. Runs the world, as Await does. False: a
+  // violation says why not.
+  bool Begin(int tables, From from);
+  // Until each partition sends.
+  bool AwaitBegun();
   // From then on logs are looked at, each second.
   void Watch();
   // `from`'s meta server has stored it.
   void NoteStored(const MetaStore::Change& change);
+  // `to`'s meta server has.
+  void NoteStoredThere(const MetaStore::Change& change);
 
   // Of `from`; none: it is not sent.
   PartitionId SourceOf(PartitionId receiver) const;
@@ -46,7 +52,8 @@ class DuplicationWay {
   void WatchNetworks();
   void LookAtLogs();
   void NoteSender(Endpoint sender, PartitionId receiver);
-  bool Add(const std::string& table);
+  void Adopt(int32_t app_id);
+  bool Add(const std::string& table, From from);
   bool HasBegun();
 
   SimWorld& world_;
@@ -55,6 +62,8 @@ class DuplicationWay {
   const std::string to_name_;
   DuplicationChecker checker_;
   std::map<int32_t, int32_t> tables_;
+  // Not there yet.
+  std::map<std::string, WorkloadTable> awaited_;
   // One sentence about each is enough.
   std::set<PartitionId> sent_by_former_;
 };

@@ -19,7 +19,7 @@ PartitionConfiguration Config(PartitionId pid, Endpoint primary,
 }
 
 Groups OneTable(int copies) {
-  Groups groups({.servers = 3, .tables = 1, .partitions = 1}, copies);
+  Groups groups(copies);
   groups.AddTable({.name = "table1", .app_id = 1, .partition_count = 1});
   return groups;
 }

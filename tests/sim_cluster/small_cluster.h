@@ -43,7 +43,7 @@ class SmallCluster : public ::testing::Test {
   SimNetwork network_{world_};
   const ClusterSettings settings_ = Drawn(world_.random());
   RunCheckers checkers_{settings_.Bounds()};
-  Groups groups_{{.servers = 3, .tables = 0, .partitions = 0}, settings_.replica_count};
+  Groups groups_{settings_.replica_count};
   ServerLives lives_{settings_, world_.AddNode("meta1"), world_, network_, engines_, checkers_,
                      groups_};
   TableChurn churn_{world_,
