@@ -177,7 +177,7 @@ struct LearnRequest {
   Decree last_committed_decree_in_prepare_list;
   // Not used.
   Blob app_specific_learn_request;
-  // 0: its log is complete; -1: it has no log. Older versions always send it, Arion never.
+  // 0: its log is complete; -1: it has no log. A primary of 2.5.0 looks at it.
   std::optional<int64_t> max_gced_decree;
   std::optional<HostPort> hp_learner;
   // Generation 26 only.

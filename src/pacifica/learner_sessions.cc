@@ -13,9 +13,6 @@ namespace {
 // A copy that fails this often in a row will not succeed the next time.
 constexpr int kVainRoundsMax = 10;
 
-// Only an older version says what its log lacks, and that always.
-bool IsOfAnOlderVersion(const LearnRequest& request) { return request.max_gced_decree.has_value(); }
-
 }  // namespace
 
 void LearnerSessions::BeginTerm() {
@@ -174,9 +171,8 @@ LearnResponse LearnerSessions::AnswerTo(Decree start) const {
 //
 // A learner of an older version keeps what it held where that is of a larger ballot than what it is
 // given: it may hold a part of what an earlier primary prepared again. If a smaller ballot follows
-// it ends. So it is given everything as prepared again in this term. Ours forgets what it held, and
-// the ballots it is given are compared with the other members' later.
-LearnResponse LearnerSessions::GiveCache(Decree start, Keeps keeps, Session& session) const {
+// it ends. So everything is given as prepared again in this term.
+LearnResponse LearnerSessions::GiveCache(Decree start, Session& session) const {
   session.prepare_start = s_.list.last_committed() + 1;
   session.sent_through = s_.list.last_committed();
   session.was_given = true;
@@ -190,10 +186,7 @@ LearnResponse LearnerSessions::GiveCache(Decree start, Keeps keeps, Session& ses
     const PrepareList::Entry* entry = s_.list.Find(d);
     CHECK(entry != nullptr) << "committed decrees have no hole";
     const Mutation& held = *entry->mutation;
-    if (keeps == Keeps::kLargerBallots)
-      AppendMutation(*UnderBallot(held, s_.ballot, held.last_committed), -1, &carried);
-    else
-      AppendMutation(held, -1, &carried);
+    AppendMutation(*UnderBallot(held, s_.ballot, held.last_committed), -1, &carried);
   }
   return response;
 }
@@ -241,8 +234,7 @@ LearnerSessions::Consequence LearnerSessions::Answer(const LearnReceived& event)
     return Consequence::kEnd;
   }
   if (CacheCovers(from)) {
-    const Keeps keeps = IsOfAnOlderVersion(request) ? Keeps::kLargerBallots : Keeps::kNothing;
-    LearnResponse response = GiveCache(from, keeps, session);
+    LearnResponse response = GiveCache(from, session);
     response.kept_from = kept_from;
     s_.Reply(event.token, std::move(response));
     return Consequence::kSendTail;

@@ -113,11 +113,8 @@ class LearnerSessions {
   Decree FirstLogDecreeNeeded() const;
 
  private:
-  // What a learner keeps of its own list beside what it is given.
-  enum class Keeps { kNothing, kLargerBallots };
-
   LearnResponse AnswerTo(Decree start) const;
-  LearnResponse GiveCache(Decree start, Keeps keeps, Session& session) const;
+  LearnResponse GiveCache(Decree start, Session& session) const;
   bool CacheCovers(Decree start) const;
   bool IsStuck(const Session& session) const;
   // `kept_from`: also what is logged for other clusters gets on.
