@@ -16,8 +16,8 @@ from split_test import run_shell
 IDS = {"c1": 1, "c2": 2}
 
 
-def start_two(**settings):
-    """Two clusters that know each other, by name; `settings` are those of harness.Cluster."""
+def start_two(prepare=None, **settings):
+    """Two clusters that know each other, by name; `settings` are those of harness.Cluster. `prepare(cluster)` comes before its start."""
     clusters = {name: harness.Cluster(**settings) for name in IDS}
     for name, cluster in clusters.items():
         for server in cluster.servers():
@@ -27,6 +27,8 @@ def start_two(**settings):
             with open(server.config, "w") as file:
                 file.write(text + "[duplication-group]\n" + "".join(f"{n} = {i}\n" for n, i in IDS.items()) + "[pegasus.clusters]\n" +
                            "".join(f"{n} = localhost:{c.meta.address.split(':')[1]}\n" for n, c in clusters.items()))
+        if prepare is not None:
+            prepare(cluster)
         cluster.start()
     for cluster in clusters.values():
         harness.wait_for("all servers are known", lambda c=cluster: c.alive() == len(c.replicas))
