@@ -172,11 +172,13 @@ LearnSource::Offer LearnSource::OfferOf(const std::string& directory,
   return offer;
 }
 
-absl::Status LearnSource::ReadForFollower(Engine& engine, LearnResponse* response,
+absl::Status LearnSource::ReadForFollower(Engine& engine, Decree needed, LearnResponse* response,
                                           std::shared_ptr<void>* share) {
+  if (engine.last_applied() < needed)
+    return absl::UnavailableError(absl::StrCat("decree ", needed.value(), " is not applied yet"));
   std::shared_ptr<void> hold;
   absl::StatusOr<Engine::CheckpointFiles> checkpoint = engine.NewestCheckpoint(&hold);
-  if (absl::IsNotFound(checkpoint.status())) {
+  if (absl::IsNotFound(checkpoint.status()) || (checkpoint.ok() && checkpoint->decree < needed)) {
     RETURN_IF_ERROR(engine.Checkpoint().status());
     checkpoint = engine.NewestCheckpoint(&hold);
   }
@@ -186,6 +188,10 @@ absl::Status LearnSource::ReadForFollower(Engine& engine, LearnResponse* respons
   if (absl::IsNotFound(checkpoint.status()) && engine.last_applied() == Decree(0))
     return absl::OkStatus();
   RETURN_IF_ERROR(checkpoint.status());
+  if (checkpoint->decree < needed)
+    return absl::InternalError(absl::StrCat("a new checkpoint ends at decree ",
+                                            checkpoint->decree.value(), ", before ",
+                                            needed.value()));
   response->base_local_dir = checkpoint->directory;
   state.to_decree_included = checkpoint->decree;
   state.files = checkpoint->names;

@@ -78,9 +78,10 @@ class LearnSource {
   absl::Status ReadCheckpoint(Engine& engine, ShipState* ship, std::shared_ptr<void>* share);
 
   // The newest checkpoint for a follower cluster: files are named relative to its own directory,
-  // and indexes are not among them. Makes one where there is none. An engine that holds nothing
-  // needs none: decree 0, no files, and *share is null. Errors as ReadCheckpoint.
-  absl::Status ReadForFollower(Engine& engine, LearnResponse* response,
+  // and indexes are not among them. Makes one where there is none that reaches `needed`. An engine
+  // that holds nothing needs none: decree 0, no files, and *share is null. Errors as
+  // ReadCheckpoint.
+  absl::Status ReadForFollower(Engine& engine, Decree needed, LearnResponse* response,
                                std::shared_ptr<void>* share);
 
   // How long a piece of the log may be kept back so that the learner still gains on the group's

@@ -32,6 +32,7 @@ void PartitionDuplications::OnSynced(const std::map<int32_t, DuplicationEntry>& 
     it = senders_.erase(it);
   }
   preparing_.clear();
+  awaited_.clear();
   for (const auto& [id, entry] : entries) {
     const std::map<int32_t, int64_t> none;
     const auto& progress = entry.progress ? *entry.progress : none;
@@ -42,8 +43,10 @@ void PartitionDuplications::OnSynced(const std::map<int32_t, DuplicationEntry>& 
     std::shared_ptr<DuplicationSender>& sender = senders_[id];
     if (sender == nullptr) sender = MakeSender(entry, confirmed);
     if (confirmed) sender->Confirm(*confirmed);
+    if (entry.status == static_cast<int32_t>(DuplicationStatus::kApp)) awaited_.insert(id);
     if (entry.status == static_cast<int32_t>(DuplicationStatus::kPrepare)) {
       preparing_.insert(id);
+      awaited_.insert(id);
       if (core_.marks().last_durable < sender->sent()) hooks_.make_checkpoint();
     }
     sender->SetFailMode(static_cast<DuplicationFailMode>(entry.fail_mode.value_or(0)));
@@ -128,6 +131,13 @@ std::optional<Decree> PartitionDuplications::FirstLacking() const {
   }
   if (!least) least = told_;
   return least ? std::optional(*least + 1) : std::nullopt;
+}
+
+std::optional<Decree> PartitionDuplications::NeededOfCheckpoints() const {
+  if (core_.app().duplicating && senders_.empty()) return std::nullopt;
+  Decree needed(0);
+  for (const int32_t id : awaited_) needed = std::max(needed, senders_.at(id)->sent());
+  return needed;
 }
 
 void PartitionDuplications::NoteTold(std::optional<int64_t> confirmed) {

@@ -100,6 +100,9 @@ class PartitionDuplications {
   // The first decree that one of them may lack; nullopt: that is not known, or there is none. A new
   // primary goes by what the former one said until it has heard of each.
   std::optional<Decree> FirstLacking() const;
+  // What a checkpoint must hold that another cluster begins with, for what is sent begins behind
+  // it; 0: nothing in particular; nullopt: the meta server has not said yet. Of a primary.
+  std::optional<Decree> NeededOfCheckpoints() const;
   // What the primary's group check said, -1: it does not know.
   void NoteTold(std::optional<int64_t> confirmed);
   void Close();
@@ -117,8 +120,9 @@ class PartitionDuplications {
   std::map<int32_t, std::shared_ptr<DuplicationSender>> senders_;
   // Of all of them; false for ever once they are closed.
   std::shared_ptr<std::atomic<bool>> is_leading_ = std::make_shared<std::atomic<bool>>(true);
-  // Those for which a checkpoint is to hold all before their start, for the other cluster to fetch.
-  std::set<int32_t> preparing_;
+  // Those for which a checkpoint is to hold all before their start; and, these included, those whose
+  // other cluster has yet to fetch it.
+  std::set<int32_t> preparing_, awaited_;
   // Of a secondary.
   std::optional<Decree> told_;
 };

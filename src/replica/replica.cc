@@ -90,7 +90,9 @@ Replica::Replica(std::shared_ptr<const ReplicaHost> host, StrandPtr strand, Open
           LearnSource(host_->env.files(), host_->served, pid_, DataPathOf(directory_),
                       host_->disks->layout.data_directories[disk_].tag),
           disk_, *core_, work_, checkpoints_, messages_, store_.engine(), store_.log(),
-          {.step = [this](const Event& event) { Step(event); }, .tag = [this] { return Tag(); }}),
+          {.step = [this](const Event& event) { Step(event); },
+           .needed_by_followers = [this] { return duplications_.NeededOfCheckpoints(); },
+           .tag = [this] { return Tag(); }}),
       learning_(host_, strand_, pid_, directory_, disk_, stats_, work_, store_.engine(),
                 store_.log(),
                 {.exchange_engine =

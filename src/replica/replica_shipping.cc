@@ -133,18 +133,21 @@ void ReplicaShipping::OnRead(const std::shared_ptr<ShipState>& shipped,
 // ---- follower clusters ----
 
 void ReplicaShipping::ShipToFollower(Responder responder) {
+  const std::optional<Decree> needed = hooks_.needed_by_followers();
+  if (!needed)
+    return responder.Reply(ErrorCode::kOk, Encoded(LearnResponse{.err = ErrorCode::kBusy}));
   auto response = std::make_shared<LearnResponse>();
   auto share = std::make_shared<std::shared_ptr<void>>();
   work_.MaintainInBulkPool(
-      [this, response, share](Engine& engine) {
-        return source_.ReadForFollower(engine, response.get(), share.get());
+      [this, needed = *needed, response, share](Engine& engine) {
+        return source_.ReadForFollower(engine, needed, response.get(), share.get());
       },
       [this, response, share,
        responder = std::move(responder)](const absl::Status& status) mutable {
         if (!status.ok()) {
           LOG(WARNING) << hooks_.tag() << " no checkpoint for a follower cluster yet: " << status;
           if (IsRefusal(status)) work_.OnNoSpace("a follower's checkpoint", status);
-          // Unavailable: its checksums are being computed.
+          // Unavailable: its checksums are being computed, or it is not applied yet.
           *response = {.err = absl::IsUnavailable(status) ? ErrorCode::kBusy
                                                           : ErrorCode::kPathNotFound};
           return responder.Reply(ErrorCode::kOk, Encoded(*response));

@@ -20,6 +20,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,8 @@ class ReplicaShipping {
 
   struct Hooks {
     std::function<void(const Event&)> step;
+    // As PartitionDuplications::NeededOfCheckpoints.
+    std::function<std::optional<Decree>()> needed_by_followers;
     // Names the replica in the log.
     std::function<std::string()> tag;
   };

@@ -87,7 +87,8 @@ TEST_F(LearnSourceTest, LearnersOfOneCheckpointShareItsFiles) {
 TEST_F(LearnSourceTest, AFollowerClusterGetsACheckpointByItself) {
   LearnResponse response;
   std::shared_ptr<void> share;
-  env_.RunInPool([&] { EXPECT_TRUE(source_.ReadForFollower(*engine_, &response, &share).ok()); });
+  env_.RunInPool(
+      [&] { EXPECT_TRUE(source_.ReadForFollower(*engine_, Decree(0), &response, &share).ok()); });
   EXPECT_EQ(response.base_local_dir, "/r/data/checkpoint.1");
   EXPECT_EQ(response.state.to_decree_included, Decree(1));
   ASSERT_EQ(response.state.files.size(), 1u);
@@ -102,6 +103,27 @@ TEST_F(LearnSourceTest, AFollowerClusterGetsACheckpointByItself) {
             ErrorCode::kOk);
   share.reset();
   EXPECT_EQ(served_->Read(piece).error, ErrorCode::kObjectNotFound);
+}
+
+// Another member may have led when it was told that all before the start is in a checkpoint.
+TEST_F(LearnSourceTest, AFollowerClusterGetsACheckpointThatReachesAsFarAsItNeeds) {
+  const auto reaches = [this](int64_t needed) -> absl::StatusOr<int64_t> {
+    LearnResponse response;
+    std::shared_ptr<void> share;
+    absl::Status status;
+    env_.RunInPool(
+        [&] { status = source_.ReadForFollower(*engine_, Decree(needed), &response, &share); });
+    if (!status.ok()) return status;
+    return response.state.to_decree_included.value();
+  };
+  EXPECT_EQ(*reaches(0), 1);
+  env_.RunInPool([&] {
+    const WriteOp op{.key = "k", .value = "v"};
+    EXPECT_TRUE(engine_->Apply(Decree(2), 1, {&op, 1}).ok());
+  });
+  EXPECT_EQ(*reaches(1), 1) << "what is there is enough";
+  EXPECT_EQ(*reaches(2), 2);
+  EXPECT_TRUE(absl::IsUnavailable(reaches(3).status()));
 }
 
 TEST_F(LearnSourceTest, WholeIndexesAreOfferedBesideTheCheckpoint) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "followers/first_content_copy.h"
+#include "messages/duplication_messages.h"
 #include "messages/table_environments.h"
 #include "messages/tool_messages.h"
 #include "replica/replica_shipping.h"
@@ -97,6 +98,31 @@ TEST_F(ReplicaFollowersTest, NobodyButAPrimaryGivesOne) {
   Server& member = AddServer();
   ASSERT_TRUE(AddSecondary(master(), member));
   EXPECT_EQ(AskForCheckpoint(member).err, ErrorCode::kObjectNotFound);
+}
+
+// What it is sent begins behind what the meta server has stored, whoever led when that was said.
+TEST_F(ReplicaFollowersTest, AFollowerBeginsWithAllThatIsNotSent) {
+  options_.duplication_group = {.ids = {{"here", 1}, {"there", 2}}, .own_id = 1};
+  meta_.app().duplicating = true;
+  ASSERT_NO_FATAL_FAILURE(MakeMaster(3));
+  const auto sync = [this](DuplicationStatus status, int64_t confirmed) {
+    const DuplicationEntry entry{.dupid = 7,
+                                 .status = static_cast<int32_t>(status),
+                                 .remote = "there",
+                                 .progress = std::map<int32_t, int64_t>{{kPid.index, confirmed}}};
+    meta_.AnswerAs(
+        kRpcDuplicationSync,
+        EncodeWrapped(DuplicationSyncResponse{.dup_map = {{kPid.app_id, {{7, entry}}}}}));
+    world_.RunFor(absl::Seconds(30));
+  };
+  EXPECT_EQ(AskForCheckpoint(master()).err, ErrorCode::kBusy) << "nobody has said what is sent";
+  sync(DuplicationStatus::kApp, 1);
+  const Decree first = AskForCheckpoint(master()).state.to_decree_included;
+  EXPECT_GT(first, Decree(0));
+  for (int i = 0; i < 5; ++i) ASSERT_EQ(Put(master(), i, "more"), ErrorCode::kOk);
+  sync(DuplicationStatus::kApp, last_decree_.value());
+  EXPECT_EQ(AskForCheckpoint(master()).state.to_decree_included, last_decree_);
+  EXPECT_LT(first, last_decree_);
 }
 
 TEST_F(ReplicaFollowersTest, AFirstPrimaryBeginsWithWhatItsMasterHas) {
