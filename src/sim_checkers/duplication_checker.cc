@@ -32,7 +32,7 @@ void DuplicationChecker::AtReceiver(PartitionId pid, Decree decree, Ops ops, Ins
   Partition& partition = partitions_[pid];
   if (decree <= partition.at_receiver) return;
   // It goes on behind the checkpoint's decree.
-  if (partition.at_receiver == Decree()) partition.copied = decree - 1;
+  if (partition.copied == kInvalidDecree) partition.copied = decree - 1;
   partition.at_receiver = decree;
   ++moment_;
   auto& since = partition.confirmed_since;
@@ -159,6 +159,12 @@ Violations DuplicationChecker::Judge() const {
   constexpr size_t kMost = 20;
   Violations violations = violations_;
   for (const auto& [pid, partition] : partitions_) {
+    if (begins_with_checkpoints_ && partition.copied != kInvalidDecree &&
+        !partition.claims.empty() && partition.copied < partition.claims.front().decree)
+      violations.push_back(absl::StrCat("duplication_checker/D6: the receiver's [", pid.ToString(),
+                                        "] began with decree ", partition.copied.value(),
+                                        ", and what follows ",
+                                        partition.claims.front().decree.value(), " was sent"));
     for (const auto& [key, record] : partition.records) {
       const Course course = Follow(partition, record);
       std::string what = course.violation;

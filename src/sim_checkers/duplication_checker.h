@@ -18,6 +18,8 @@
 //           duplication_checker/D4  Each member of the source has its log back to what is
 //               confirmed.
 //           duplication_checker/D5  No sender stops because its log no longer has what follows.
+//           duplication_checker/D6  A checkpoint that the receiver begins with holds all that is
+//               not sent.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -48,6 +50,8 @@ class DuplicationChecker {
   // `source_id`: what marks the source's writes.
   explicit DuplicationChecker(uint8_t source_id) : source_id_(source_id) {}
 
+  // The receiver's tables are made from checkpoints.
+  void BeginWithCheckpoints() { begins_with_checkpoints_ = true; }
   // Some member of either side applied it.
   void AtSource(PartitionId pid, Decree decree, int64_t timestamp_us, Ops ops);
   void AtReceiver(PartitionId pid, Decree decree, Ops ops, Instant now);
@@ -90,8 +94,8 @@ class DuplicationChecker {
   };
   struct Partition {
     Decree at_source, at_receiver;
-    // The receiver began with the source's checkpoint of this decree; 0: with nothing.
-    Decree copied{0};
+    // The receiver began with the source's checkpoint of this decree.
+    Decree copied = kInvalidDecree;
     Decree confirmed = kInvalidDecree;
     // Since when; the first one is what it was a minute ago.
     std::deque<std::pair<Instant, Decree>> confirmed_since;
@@ -113,6 +117,7 @@ class DuplicationChecker {
                                 const Course& course);
 
   const uint8_t source_id_;
+  bool begins_with_checkpoints_ = false;
   std::map<PartitionId, Partition> partitions_;
   std::set<PartitionId> stopped_;
   int64_t moment_ = 0;
