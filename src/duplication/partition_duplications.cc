@@ -93,7 +93,8 @@ std::vector<DuplicationConfirmEntry> PartitionDuplications::Confirms() const {
   for (const auto& [id, sender] : senders_) {
     DuplicationConfirmEntry confirm{.dupid = id,
                                     .confirmed_decree = sender->sent().value(),
-                                    .last_committed_decree = core_.marks().last_committed.value()};
+                                    .last_committed_decree = core_.marks().last_committed.value(),
+                                    .ballot = core_.ballot()};
     if (preparing_.contains(id))
       confirm.checkpoint_prepared = core_.marks().last_durable >= sender->sent();
     if (!sender->trouble().empty()) confirm.trouble = sender->trouble();

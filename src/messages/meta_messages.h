@@ -284,11 +284,14 @@ struct DuplicationConfirmEntry {
   // there is from it on. Absent: everything is confirmed, or it is not known.
   std::optional<int64_t> oldest_unconfirmed_us;
   std::optional<int64_t> unconfirmed_bytes;
+  // Arion's: under which the partition is led by who says this.
+  std::optional<Ballot> ballot;
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.dupid), v(2, s.confirmed_decree), v(3, s.checkpoint_prepared),
         v(4, s.last_committed_decree);
-    v(1001, s.trouble), v(1002, s.oldest_unconfirmed_us), v(1003, s.unconfirmed_bytes);
+    v(1001, s.trouble), v(1002, s.oldest_unconfirmed_us), v(1003, s.unconfirmed_bytes),
+        v(1004, s.ballot);
   }
   bool operator==(const DuplicationConfirmEntry&) const = default;
 };

@@ -344,12 +344,21 @@ bool Take(DuplicationProgress& progress, const DuplicationConfirmEntry& said) {
   return true;
 }
 
+// table_duplication/D3: what an earlier one of the same server sent is not what this one has. (One
+// of 2.5.0 says no ballot.)
+bool IsOfThisTerm(const DuplicationConfirmEntry& said, const PartitionConfiguration& config) {
+  return !said.ballot || *said.ballot == config.ballot;
+}
+
 // Whether its sender says anything of it: one that has not begun does not.
-bool HasBegun(const DuplicationSyncRequest& request, PartitionId pid, int32_t dupid) {
-  const auto said = request.confirm_list.find(pid);
-  return said != request.confirm_list.end() &&
-         std::any_of(said->second.begin(), said->second.end(),
-                     [dupid](const DuplicationConfirmEntry& one) { return one.dupid == dupid; });
+bool HasBegun(const DuplicationSyncRequest& request, const PartitionConfiguration& config,
+              int32_t dupid) {
+  const auto said = request.confirm_list.find(config.pid);
+  return said != request.confirm_list.end() && std::any_of(said->second.begin(), said->second.end(),
+                                                           [&](const DuplicationConfirmEntry& one) {
+                                                             return one.dupid == dupid &&
+                                                                    IsOfThisTerm(one, config);
+                                                           });
 }
 
 }  // namespace
@@ -370,6 +379,7 @@ RefusedConfirms NoteConfirms(ClusterState& state, const DuplicationSyncRequest& 
       }
       const auto found = table->duplications.find(said.dupid);
       if (found == table->duplications.end()) continue;  // removed since
+      if (!IsOfThisTerm(said, state.FindPartition(pid)->config)) continue;
       const bool is_possible = Take(found->second.partitions[static_cast<size_t>(pid.index)], said);
       refused.impossible += is_possible ? 0 : 1;
     }
@@ -390,7 +400,7 @@ std::vector<ProgressChange> TakeDueProgress(ClusterState& state,
         if (partition.config.primary != request.node || progress.is_being_stored ||
             progress.confirmed <= progress.stored)
           continue;
-        if (now < progress.store_at && HasBegun(request, pid, dupid)) continue;
+        if (now < progress.store_at && HasBegun(request, partition.config, dupid)) continue;
         progress.is_being_stored = true;
         progress.store_at = now + kStoreInterval;
         due.push_back({pid, dupid, progress.confirmed});
@@ -428,7 +438,7 @@ DuplicationSyncResponse AnswerDuplicationSync(const ClusterState& state,
         // table_duplication/D3; of a partition that another leads more may be said yet.
         const auto& config = table.partitions[static_cast<size_t>(pid.index)].config;
         if (config.primary != request.node) continue;
-        if (progress.confirmed <= progress.stored || HasBegun(request, pid, dupid))
+        if (progress.confirmed <= progress.stored || HasBegun(request, config, dupid))
           (*entry.progress)[pid.index] = progress.stored.value();
       }
       response.dup_map[app_id][dupid] = std::move(entry);

@@ -302,6 +302,20 @@ TEST_F(TableDuplicationTest, OnlyPrimariesCountAndOnlyWhatCanBe) {
       0);
 }
 
+// To a receiver of 2.5.0 the later sender has set records back that it must send again.
+TEST_F(TableDuplicationTest, WhatASenderOfAnEarlierTermSaidDoesNotCount) {
+  Add();
+  PartitionConfiguration& config = table().partitions[0].config;
+  config.ballot = Ballot(5);
+  Say(kFirst, 0, {.confirmed_decree = 20, .ballot = Ballot(5)});
+  EXPECT_EQ(dup().partitions[0].confirmed, Decree(20));
+  config.ballot = Ballot(6);
+  EXPECT_EQ(Say(kFirst, 0, {.confirmed_decree = 40, .ballot = Ballot(5)}).of_others, 0);
+  EXPECT_EQ(dup().partitions[0].confirmed, Decree(20));
+  Say(kFirst, 0, {.confirmed_decree = 30});
+  EXPECT_EQ(dup().partitions[0].confirmed, Decree(30)) << "of 2.5.0";
+}
+
 TEST_F(TableDuplicationTest, ServersHearOfTheTablesOfWhichTheyLeadSome) {
   AddTable(2, "u");
   Add();
