@@ -40,8 +40,8 @@ void DuplicationSender::Proceed() {
   NoteFigures();
   if (!MayGoOn() || is_busy_ || sent_ >= hooks_.committed()) return;
   is_busy_ = true;
-  // What is committed in the meantime shares the read and the request.
-  hooks_.after(kGather, [this, self = shared_from_this()] { Read(); });
+  hooks_.after(is_far_behind_ ? absl::ZeroDuration() : kGather,
+               [this, self = shared_from_this()] { Read(); });
 }
 
 void DuplicationSender::Read() {
@@ -50,11 +50,14 @@ void DuplicationSender::Read() {
     return;
   }
   if (!batches_.empty()) return SendNext();  // it was paused, or failed
-  hooks_.read_history(
-      sent_ + 1, hooks_.committed(),
-      [this, self = shared_from_this()](absl::StatusOr<std::vector<MutationPtr>> read) mutable {
-        OnRead(std::move(read));
-      });
+  const Decree through = hooks_.committed();
+  hooks_.read_history(sent_ + 1, through,
+                      [this, self = shared_from_this(),
+                       through](absl::StatusOr<std::vector<MutationPtr>> read) mutable {
+                        is_far_behind_ =
+                            read.ok() && !read->empty() && read->back()->decree < through;
+                        OnRead(std::move(read));
+                      });
 }
 
 void DuplicationSender::OnRead(absl::StatusOr<std::vector<MutationPtr>> read) {

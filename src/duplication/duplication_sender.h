@@ -96,7 +96,9 @@ class DuplicationSender : public std::enable_shared_from_this<DuplicationSender>
   const DuplicationTotals& totals() const { return *hooks_.totals; }
 
  private:
-  static constexpr absl::Duration kGather = absl::Milliseconds(10);
+  // What is committed in the meantime shares the read and the request. It is a part of every write's
+  // lag, and the fewer requests there are the less writes here wait for them.
+  static constexpr absl::Duration kGather = absl::Milliseconds(50);
   static constexpr absl::Duration kRetryMin = absl::Seconds(1);
   static constexpr absl::Duration kRetryMax = absl::Seconds(60);
 
@@ -127,6 +129,8 @@ class DuplicationSender : public std::enable_shared_from_this<DuplicationSender>
   std::deque<DuplicateBatch> batches_;
   // What the batches were made of ends there.
   Decree read_through_;
+  // The last piece ended before what was committed then: there is no need to gather.
+  bool is_far_behind_ = false;
   absl::Duration pause_ = kRetryMin;
   std::string trouble_;
   // When the first batch's oldest write was ordered; 0: there is none.
