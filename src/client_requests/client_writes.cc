@@ -123,7 +123,7 @@ void ClientWrites::EnterDuplicate(ClientRequest request, Instant deadline) {
   absl::StatusOr<DuplicateRequest> duplicate = DecodeSentDuplicate(request.body);
   if (!duplicate.ok()) return refuse(ErrorCode::kInvalidData, duplicate.status().ToString());
   if (const auto refusal =
-          RefusalOf(*duplicate, options_.duplication_group, partition_.clock.WallMicros())) {
+          RefusalOf(*duplicate, options_.duplication_group, AgreedWallMicros(partition_.clock))) {
     LOG_EVERY_T(WARNING, 10) << partition_.tag() << " a DUPLICATE of "
                              << request.header.from.ToString()
                              << " refused: " << Text(*refusal->error_hint)
@@ -367,7 +367,7 @@ void ClientWrites::Log(ClientToken token, UnderWay& write, WriteOutcome outcome)
     return Finish(
         token, ErrorCode::kOk,
         EncodeAnswer(write.code, write.outcome, partition_.pid, kInvalidDecree, partition_.server));
-  ClientWrite event{.token = token, .received_at_us = partition_.clock.WallMicros()};
+  ClientWrite event{.token = token, .received_at_us = AgreedWallMicros(partition_.clock)};
   // client_writes/W4. What is in the log and not in the engine yet the core knows itself.
   if (partition_.engine != nullptr)
     event.received_at_us =
@@ -424,8 +424,8 @@ void ClientWrites::Answer(const ClientReply& reply, Instant now) {
 void ClientWrites::CountLag(const std::vector<int64_t>& source_times_us) {
   for (const int64_t source_us : source_times_us) {
     const absl::Duration lag =
-        std::max(absl::ZeroDuration(),
-                 absl::Microseconds(partition_.clock.WallMicros()) - absl::Microseconds(source_us));
+        std::max(absl::ZeroDuration(), absl::Microseconds(AgreedWallMicros(partition_.clock)) -
+                                           absl::Microseconds(source_us));
     partition_.stats->Duplicated(absl::ToInt64Nanoseconds(lag));
     if (lag > options_.duplicate_lag_max) partition_.figures().Count(ReplicaCount::kLateDuplicates);
   }

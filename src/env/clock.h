@@ -1,9 +1,9 @@
 // Clock: monotonic time for every decision; wall time only for what users see (expiry, file ages,
 // timestamps), and where that matters, the one that the cluster agrees on.
 //
-// Which     `WallMicros`: names, timestamps, displays. `AgreedWallMicros`, `ExpiryNow`: what a
-//           reader sees as expired, and expiry times that this server computes. `WallForGood`,
-//           `ExpiredForGood`: what may be destroyed.
+// Which     `WallMicros`: names, displays. `AgreedWallMicros`, `ExpiryNow`: what a reader sees as
+//           expired, expiry times that this server computes, and times of writes, which are never
+//           less than those before. `WallForGood`, `ExpiredForGood`: what may be destroyed.
 // Threads   Thread-safe.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

@@ -90,6 +90,16 @@ TEST_F(ClientWritesTest, AWriteIsAnsweredWhenTheCoreHasAnswered) {
   EXPECT_THAT(Taken(), ElementsAre(Pair(1, ErrorCode::kOk)));
 }
 
+// Else what this server leads is in times that another cluster does not take for weeks.
+TEST_F(ClientWritesTest, AWriteHasTheTimeThatTheClusterAgreesOn) {
+  const Instant now = env_.clock().Now();
+  const int64_t agreed_us = env_.clock().WallMicros() - absl::ToInt64Microseconds(absl::Hours(900));
+  env_.clock().agreed().Agree(agreed_us, now);
+  Put(1, 1);
+  EXPECT_GE(last_time_us_, agreed_us);
+  EXPECT_LT(last_time_us_, agreed_us + 1000000);
+}
+
 TEST_F(ClientWritesTest, KeysOfOtherPartitionsAreNotWrittenWhateverTheHeaderSays) {
   const auto put = [&](int number, const char* hash_key, uint64_t header_hash) {
     Do([&] {
