@@ -4,6 +4,7 @@
 #include <absl/strings/str_cat.h>
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -51,6 +52,7 @@ ClusterPair::ClusterPair(ClusterPairOptions options)
 
 ClusterPair::~ClusterPair() {
   shared_ = {};
+  pauses_ = {};
   // The servers of each have an end in the other one's network.
   source_.EndServers();
   receiver_.EndServers();
@@ -159,6 +161,12 @@ void ClusterPair::MeetTroubles() {
   if (back_) StartSharedClients();
   link_.Begin();
   if (link_back_) link_back_->Begin();
+  if (options_.pauses) {
+    pauses_[0] = std::make_unique<DuplicationPauses>(world_, source_);
+    if (back_) pauses_[1] = std::make_unique<DuplicationPauses>(world_, receiver_);
+  }
+  for (const auto& pauses : pauses_)
+    if (pauses) pauses->Start();
   const bool is_late = options_.duplicated_after > absl::ZeroDuration();
   if (is_late) {
     world_.RunFor(options_.duplicated_after);
@@ -172,6 +180,8 @@ void ClusterPair::MeetTroubles() {
   if (link_back_) link_back_->End();
   for (const auto& clients : shared_)
     if (clients) clients->Stop();
+  for (const auto& pauses : pauses_)
+    if (pauses) pauses->Stop();
   source_.EndTroubles();
   receiver_.EndTroubles();
   source_.AwaitHealth();
@@ -224,7 +234,11 @@ std::string ClusterPair::DescribeRun() const {
                            ", writes overtaken ", convergence_.overtaken())
             : absl::StrCat("received ", checker().received(), ", of them again ",
                            checker().CountAgain());
-  return absl::StrCat(links, "; ", done, ", equal after ", absl::FormatDuration(equal_after_));
+  const int64_t pauses =
+      std::accumulate(pauses_.begin(), pauses_.end(), int64_t{0},
+                      [](int64_t sum, const auto& one) { return sum + (one ? one->count() : 0); });
+  return absl::StrCat(links, "; ", done, ", paused ", pauses, ", equal after ",
+                      absl::FormatDuration(equal_after_));
 }
 
 }  // namespace arion::sim

@@ -28,6 +28,7 @@
 #include "sim_checkers/convergence_checker.h"
 #include "sim_cluster/sim_cluster.h"
 #include "sim_two_clusters/cluster_pair_options.h"
+#include "sim_two_clusters/duplication_pauses.h"
 #include "sim_two_clusters/duplication_way.h"
 #include "sim_two_clusters/link_faults.h"
 #include "sim_two_clusters/shared_table_clients.h"
@@ -75,6 +76,8 @@ class ClusterPair {
   std::optional<LinkFaults> link_back_;
   // Both ways only, of each cluster.
   std::array<std::unique_ptr<SharedTableClients>, 2> shared_;
+  // Of each direction; null: there are none.
+  std::array<std::unique_ptr<DuplicationPauses>, 2> pauses_;
   absl::Duration equal_after_ = absl::InfiniteDuration();
 };
 

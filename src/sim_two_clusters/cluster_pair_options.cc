@@ -8,13 +8,13 @@
 namespace arion::sim {
 namespace {
 
-// Those that lose nothing and let all clocks go on: what a machine that stood still with its clock
-// sends when it goes on is a request that comes late.
-constexpr Fault kFaults[] = {Fault::kCrashOne,    Fault::kCrashAll,  Fault::kCrashMeta,
-                             Fault::kRestart,     Fault::kPause,     Fault::kCutFromMeta,
-                             Fault::kCutFromPeer, Fault::kCutOneWay, Fault::kSplit,
-                             Fault::kWeather,     Fault::kSlowDisk,  Fault::kReset,
-                             Fault::kLag,         Fault::kDiskFull,  Fault::kTableChurn};
+// Those that lose nothing and let all monotonic clocks go on: what a machine that stood still with
+// its clock sends when it goes on is a request that comes late.
+constexpr Fault kFaults[] = {
+    Fault::kCrashOne, Fault::kCrashAll,    Fault::kCrashMeta,   Fault::kRestart,
+    Fault::kPause,    Fault::kCutFromMeta, Fault::kCutFromPeer, Fault::kCutOneWay,
+    Fault::kSplit,    Fault::kWeather,     Fault::kSlowDisk,    Fault::kReset,
+    Fault::kLag,      Fault::kDiskFull,    Fault::kTableChurn,  Fault::kWallJump};
 
 FaultMix DrawFaults(SimRandom& random) {
   FaultMix mix;
@@ -62,6 +62,7 @@ ClusterPairOptions ClusterPairOptions::Swarm(uint64_t seed) {
     options.SendBothWays();
   else if (ways.Percent(40))
     options.BeginWithCheckpoints(ways.Between(absl::Seconds(2), absl::Seconds(30)));
+  options.pauses = ways.Percent(40);
   return options;
 }
 

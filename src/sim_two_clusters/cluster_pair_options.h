@@ -24,6 +24,8 @@ struct ClusterPairOptions {
   // Else the receiver's tables are made, from checkpoints, once the source was written to for so
   // long; zero: they are there from the beginning, and what is sent is all there is.
   absl::Duration duplicated_after;
+  // Administrators pause duplications and start them again.
+  bool pauses = false;
   absl::Duration run_length = absl::Minutes(2);
   // How often the way between the clusters is in trouble, and how long; zero: never.
   absl::Duration link_trouble_every = absl::Seconds(8);

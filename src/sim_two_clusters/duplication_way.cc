@@ -120,6 +120,8 @@ void DuplicationWay::NoteStoredThere(const MetaStore::Change& change) {
 }
 
 void DuplicationWay::Adopt(int32_t app_id) {
+  // A new life of the meta server tells it again.
+  if (to_.lives().meta().store == nullptr) return;
   const absl::StatusOr<ClusterState> state = to_.lives().meta().store->State();
   const Table* table = state.ok() ? state->FindTable(app_id) : nullptr;
   const auto found = table == nullptr ? awaited_.end() : awaited_.find(table->info.app_name);
