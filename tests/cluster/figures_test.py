@@ -28,7 +28,7 @@ EXPECTED = {
     "restart": {"flushed_speedup", "rate_of_flushed", "speedup_of_flushed", "parallel_speedup", "raw_speedup", "speedup_of_raw",
                 "rate_of_raw", "first_served_seconds", "last_served_seconds", "rate_by_directories_and_threads", "clean_start_seconds",
                 "slowest_over_median", "cluster_served_seconds"},
-    "duplication": {"p99_ratio", "lag_p99_s", "back_s"},
+    "duplication": {"p99_ratio", "p99_ratio_apart", "lag_p99_s", "back_s"},
     "split": {"held_p99_ms", "split_s", "read_p99_ratio", "update_p99_ratio"},
 }
 WHERE_DISKS_CAN_BE_SLOWED = {"restart": {"slow_disks_speedup", "slow_disks_raw_speedup"}}
