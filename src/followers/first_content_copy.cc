@@ -137,6 +137,7 @@ void FirstContentCopy::AskForCheckpoint() {
   transport_.Call(primary_,
                   {.name = kRpcQueryLastCheckpoint,
                    .body = EncodeWrapped(LearnRequest{.pid = master_pid_}),
+                   .thread_hash = master_pid_.thread_hash(),
                    .timeout = kCheckpointTimeout},
                   strand_, [self = weak_from_this()](const RpcResult& result) {
                     if (const auto copy = self.lock(); copy != nullptr && copy->done_)

@@ -249,7 +249,10 @@ void ReplicaTable::OnCreationFailed(PartitionId pid, const absl::Status& status)
         now, absl::StrCat("does not get its first content, and is tried again: ", status.message()),
         absl::StrCat("[", pid.ToString(), "]"));
     Erase(pid);
-    on_changed_();
+    // Who hears of it proposes it again, and the master cluster's servers are asked again.
+    strand_->PostAfter(kOpenAgainDelay, [self = weak_from_this()] {
+      if (const auto table = self.lock()) table->on_changed_();
+    });
     return CheckAllClosed();
   }
   refusals_.Met(

@@ -54,6 +54,8 @@ class FirstContentCopyTest : public testing::Test {
                               .partitions = {{.pid = kMaster, .primary = transport_.local()}}});
     if (name == kRpcQueryLastCheckpoint) {
       EXPECT_EQ(DecodeWrapped<LearnRequest>(request.body)->pid, kMaster);
+      // A primary of 2.5.0 ends where that is another one's.
+      EXPECT_EQ(request.header.thread_hash, kMaster.thread_hash());
       LearnResponse response = listed_;
       if (busy_ > 0) response = {.err = ErrorCode::kBusy}, --busy_;
       return answer(response);
