@@ -3,7 +3,7 @@
 // id, and with its place in the history, so that a receiver of ours takes it once.
 //
 // Shapes    A batch is one request, of about kBatchBytes. One update is never cut, so a batch can
-//           be larger: the caller asks IsTooLarge.
+//           be larger: whether it is too large its receiver says.
 //           Not sent: empty writes; what another cluster had sent here (no loops, no chains);
 //           ingestions of bulk loads. INCR and CHECK_... stand undecided only in logs of older
 //           versions; they can't be repeated elsewhere and are not sent either.
@@ -27,8 +27,6 @@ namespace arion {
 // Enough that the network's way there and back is shared by many, and few enough that a receiver
 // of 2.5.0 takes it (1 MiB at most).
 constexpr uint64_t kBatchBytes = 128 << 10;
-// A receiver's usual bound for one request, less what a request has beside its entries.
-constexpr uint64_t kBatchBytesMax = (1 << 20) - (4 << 10);
 
 // One request.
 struct DuplicateBatch {
@@ -41,7 +39,6 @@ struct DuplicateBatch {
   int64_t updates = 0;
   // Of the oldest of them.
   int64_t timestamp_us = 0;
-  bool IsTooLarge() const { return body.size() > kBatchBytesMax; }
 };
 
 // What a piece of history becomes.

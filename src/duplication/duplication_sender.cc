@@ -87,15 +87,6 @@ void DuplicationSender::OnRead(absl::StatusOr<std::vector<MutationPtr>> read) {
 }
 
 void DuplicationSender::SendNext() {
-  while (!batches_.empty() && batches_.front().IsTooLarge()) {
-    const DuplicateBatch& batch = batches_.front();
-    if (!MayLeaveOut(absl::StrCat("decree ", batch.last.value(), " holds a write of ",
-                                  batch.body.size(), " bytes, and other clusters take ",
-                                  kBatchBytesMax, " at most")))
-      return;
-    hooks_.totals->left_out += batch.updates;
-    Advance();
-  }
   if (batches_.empty()) {
     sent_ = read_through_;
     CHECK(sent_ <= hooks_.committed()) << "duplication_sender/D2";

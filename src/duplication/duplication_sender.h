@@ -7,7 +7,7 @@
 //           primary begins behind confirmed(), so the same may be sent twice.
 // Errors    What may pass (nobody answers, the other side is busy) is tried again after 1 s, then
 //           less and less often, every 60 s at least. What does not pass by itself (the other side
-//           refuses a write, one is too large for it, the log no longer reaches back) stops the
+//           refuses a write, as one that is too large for it, the log no longer reaches back) stops the
 //           sender and is told, where the fail mode is kSlow; with kSkip it is left out, and
 //           counted.
 // Threads   Strand-bound to its replica; the log is read in a pool.
