@@ -182,7 +182,8 @@ void TableScan::Count(Answered<int64_t> done) {
 void TableScan::Close() {
   auto client = client_.lock();
   is_closed_ = true;
-  if (client != nullptr && scan_id_ >= 0)
+  // A server of 2.5.0 has negative ones, too.
+  if (client != nullptr && scan_id_ != kNotBegun && scan_id_ != kScanEnded)
     client->Tell(table_, kRpcClearScanner, EncodeWrapped(scan_id_), partition_hash_);
   scan_id_ = kScanEnded;
   pieces_.clear();

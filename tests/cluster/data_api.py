@@ -258,7 +258,7 @@ class DataApi:
         """Every record of a scan of one partition, and the number of answers it took."""
         answer = self.get_scanner(partition=partition, **request)
         kvs, answers = answer["kvs"], 1
-        while answer["context_id"] >= 0:
+        while answer["context_id"] != -1:  # others may be negative
             answer = self.scan(context_id=answer["context_id"], partition=partition)
             if answer["error"] != OK:
                 raise ValueError(f"scan: {answer}")

@@ -69,7 +69,7 @@ class ComparedTable::OnePartition : public ComparedPartition {
       ASSIGN_OR_RETURN(answer,
                        Answer(QuestionOf(ScanRequest{.context_id = answer.context_id}, hash_)));
     }
-    if (answer.context_id >= 0) table_.Forget(answer.context_id, hash_);
+    if (answer.context_id != kScanEnded) table_.Forget(answer.context_id, hash_);
     return answer;
   }
   absl::StatusOr<ScanResponse> Answer(Question question) {
