@@ -48,8 +48,8 @@ bool IsBetweenServers(std::string_view name) {
 }
 
 // Servers of a cluster that follows one of our tables name no cluster, or are Pegasus'. They get
-//           what
-// any client may read, and of files only those that a primary handed out (copies/served_files.h).
+// what any client may read, and of files only those that a primary handed out
+// (copies/served_files.h).
 bool IsOfFollowers(std::string_view name) {
   return name == kRpcGetFileSize || name == kRpcCopyFile;
 }

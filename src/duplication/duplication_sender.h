@@ -7,7 +7,7 @@
 //           primary begins behind confirmed(), so the same may be sent twice.
 // Errors    What may pass (nobody answers, the other side is busy) is tried again after 1 s, then
 //           less and less often, every 60 s at least. What does not pass by itself (the other side
-//           refuses a write, as one that is too large for it, the log no longer reaches back) stops the
+//           refuses a write, be it for its size, or the log no longer reaches back) stops the
 //           sender and is told, where the fail mode is kSlow; with kSkip it is left out, and
 //           counted.
 // Threads   Strand-bound to its replica; the log is read in a pool.
@@ -96,8 +96,8 @@ class DuplicationSender : public std::enable_shared_from_this<DuplicationSender>
   const DuplicationTotals& totals() const { return *hooks_.totals; }
 
  private:
-  // What is committed in the meantime shares the read and the request. It is a part of every write's
-  // lag, and the fewer requests there are the less writes here wait for them.
+  // What is committed in the meantime shares the read and the request. It is a part of every
+  // write's lag, and the fewer requests there are the less writes here wait for them.
   static constexpr absl::Duration kGather = absl::Milliseconds(50);
   static constexpr absl::Duration kRetryMin = absl::Seconds(1);
   static constexpr absl::Duration kRetryMax = absl::Seconds(60);

@@ -137,7 +137,8 @@ std::optional<Decree> PartitionDuplications::FirstLacking() const {
 std::optional<Decree> PartitionDuplications::NeededOfCheckpoints() const {
   if (core_.app().duplicating && senders_.empty()) return std::nullopt;
   Decree needed(0);
-  for (const int32_t id : awaited_) needed = std::max(needed, senders_.at(id)->sent());
+  for (const auto& [id, sender] : senders_)
+    if (awaited_.contains(id)) needed = std::max(needed, sender->sent());
   return needed;
 }
 

@@ -139,12 +139,12 @@ void RemoteCluster::OnAnswer(Waiting waiting, const RpcResult& result) {
                         " of cluster ", name_, ": ");
   };
   if (result.error != ErrorCode::kOk) {
-    // Whoever takes no request of that size says it, and always will.
+    // It takes no such write, mostly for its size, and never will.
     if (result.error == ErrorCode::kInvalidData)
       return Answer(waiting, {SendOutcome::Kind::kRefused,
                               absl::StrCat(where(),
-                                           "ERR_INVALID_DATA: a request of Pegasus may have 1 MiB "
-                                           "(max_allowed_write_size)")});
+                                           "ERR_INVALID_DATA (where it is Pegasus, a request may "
+                                           "have 1 MiB)")});
     if (IsMisdirected(result.error)) tables_[waiting.request.table].is_stale = true;
     return Answer(waiting, Again(absl::StrCat(where(), Text(ErrorCodeName(result.error)))));
   }

@@ -270,8 +270,8 @@ struct ConfigSyncResponse {
   bool operator==(const ConfigSyncResponse&) const = default;
 };
 
-// RPC_CM_DUPLICATION_SYNC: replica servers say every 10 s how far duplications of what they lead
-// are, also when nothing is duplicated, and hear what is to be duplicated, and what of it is
+// RPC_CM_DUPLICATION_SYNC: replica servers say every few seconds how far duplications of what they
+// lead are, also when nothing is duplicated, and hear what is to be duplicated, and what of it is
 // stored.
 struct DuplicationConfirmEntry {
   int32_t dupid = 0;

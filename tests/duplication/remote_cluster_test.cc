@@ -33,7 +33,7 @@ class RemoteClusterTest : public ::testing::Test {
         return;
       }
       ++taken_;
-      request.responder.Reply(ErrorCode::kOk, EncodeWrapped(DuplicateResponse{.error = 0}));
+      request.responder.Reply(says_, EncodeWrapped(DuplicateResponse{.error = 0}));
     });
   }
 
@@ -66,6 +66,7 @@ class RemoteClusterTest : public ::testing::Test {
   std::shared_ptr<RemoteCluster> cluster_ = std::make_shared<RemoteCluster>(
       env_, here_, "other", [] { return std::vector<Endpoint>{kThere}; });
   std::optional<InboundRequest> question_;
+  ErrorCode says_ = ErrorCode::kOk;
   int taken_ = 0;
   std::vector<SendOutcome::Kind> outcomes_;
 };
@@ -76,6 +77,21 @@ TEST_F(RemoteClusterTest, ARequestGoesToWhoLeadsThere) {
   Tell();
   EXPECT_EQ(taken_, 1);
   EXPECT_EQ(outcomes_, std::vector{SendOutcome::Kind::kTaken});
+}
+
+// A write that is too large for it is not sent for ever.
+TEST_F(RemoteClusterTest, WhatPassesIsSentAgainAndWhatDoesNotIsRefused) {
+  const std::pair<ErrorCode, SendOutcome::Kind> cases[] = {
+      {ErrorCode::kInvalidData, SendOutcome::Kind::kRefused},
+      {ErrorCode::kBusy, SendOutcome::Kind::kAgain},
+      {ErrorCode::kDiskInsufficient, SendOutcome::Kind::kAgain}};
+  Send([] { return true; });
+  Tell();
+  for (const auto& [says, becomes] : cases) {
+    says_ = says;
+    Send([] { return true; });
+    EXPECT_EQ(outcomes_.back(), becomes) << ErrorCodeName(says);
+  }
 }
 
 // partition_duplications/K2
