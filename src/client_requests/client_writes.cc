@@ -146,6 +146,12 @@ void ClientWrites::EnterDuplicate(ClientRequest request, Instant deadline) {
   absl::StatusOr<WriteOperation> operation =
       WriteOperation::OfDuplicate(*std::move(duplicate), std::move(request.body));
   if (!operation.ok()) return refuse(ErrorCode::kInvalidData, operation.status().ToString());
+  // Its table may have another partition count, and one of 2.5.0 does not look.
+  const KeyOwnership counted = admission_.Settings().CountedKeysOf(partition_.pid.index);
+  if (!operation->IsOwned(counted))
+    return refuse(ErrorCode::kParentPartitionMisused,
+                  absl::StrCat("keys of another partition; the sender's table must have ",
+                               counted.count, " partitions, as this one"));
   Enter(*std::move(operation), std::move(times), is_judged, std::move(request), deadline);
 }
 

@@ -61,6 +61,11 @@ struct TableSettings {
   KeyOwnership KeysOf(int32_t index) const {
     return {.index = index, .count = validate_partition_hash ? std::max(partition_count, 0) : 0};
   }
+  // The same whether or not that is checked of clients; a server that is behind a split does not
+  // know its child's.
+  KeyOwnership CountedKeysOf(int32_t index) const {
+    return {.index = index, .count = index < partition_count ? partition_count : 0};
+  }
   // The expiry of a put in seconds since 2016; 0: never. `expire_ts` is what the put names; where
   // it names none, the table's default counts from `now`.
   uint32_t Expiry(int32_t expire_ts, uint32_t now) const {

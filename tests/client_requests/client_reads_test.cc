@@ -23,7 +23,7 @@ class ClientReadsTest : public ServedWorld {
     });
   }
   void Get(int number) { Read(number, ReadCode::kGet, EncodeWrapped(Blob(Key(1)))); }
-  void Count(int number) { Read(number, ReadCode::kSortKeyCount, EncodeWrapped(Blob("hash"))); }
+  void Count(int number) { Read(number, ReadCode::kSortKeyCount, EncodeWrapped(Blob("g"))); }
 
   // The error of the answer.
   ErrorCode Asked(ReadCode code, std::string body, uint64_t hash) {
@@ -73,7 +73,7 @@ TEST_F(ClientReadsTest, WhatWasReadCountsOnlyIfTheOfficeIsHeldStill) {
 }
 
 TEST_F(ClientReadsTest, WhomNobodyWaitsForAnyMoreIsNotAnswered) {
-  Read(1, ReadCode::kSortKeyCount, EncodeWrapped(Blob("hash")), env_.clock().Now());
+  Read(1, ReadCode::kSortKeyCount, EncodeWrapped(Blob("g")), env_.clock().Now());
   Run(absl::Seconds(1));
   EXPECT_THAT(Taken(), IsEmpty());
 }

@@ -70,7 +70,13 @@ class ClientWritesTest : public ServedWorld {
             .raw_message = Blob(EncodeWrapped(UpdateRequest{std::move(raw_key), value, 0})),
             .cluster_id = cluster_id};
   }
-  static std::string Of(const char* hash_key) { return JoinRawKey(hash_key, "s"); }
+  // A key of the partition that is served, of another hash key for each name.
+  static std::string Of(const std::string& name) {
+    std::string hash_key = name;
+    for (int i = 0; PartitionHash(hash_key, "") % 4 != kServed.index; ++i)
+      hash_key = absl::StrCat(name, i);
+    return JoinRawKey(hash_key, "s");
+  }
   void Duplicate(int number, std::string body) {
     Do([&] {
       writes_.Write(WriteCode::kDuplicate, Inbound(number, std::move(body)),
@@ -239,6 +245,9 @@ TEST_F(ClientWritesTest, OfADuplicateOnlyWhatItsOperatorMustChangeIsAnInvalidArg
   EXPECT_EQ(refused({Entry(Of("a")), Entry("\x01")}), ErrorCode::kInvalidData);
   EXPECT_EQ(refused({Entry(Of("a")), Entry(Of("b"), 2, std::string(1000, 'x'))}),
             ErrorCode::kInvalidData);
+  // The sender's table has another partition count, and nobody looked.
+  EXPECT_EQ(refused({Entry(Of("a")), Entry(JoinRawKey(kElsewhere, "s"))}),
+            ErrorCode::kParentPartitionMisused);
   Split(8);
   EXPECT_EQ(refused({Entry(Of(kStays)), Entry(Of(kMoves))}), ErrorCode::kParentPartitionMisused);
   EXPECT_THAT(ordered_, IsEmpty()) << "nothing of them";

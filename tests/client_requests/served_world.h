@@ -101,7 +101,7 @@ class ServedWorld : public testing::Test {
   }
   using Answers = std::vector<std::pair<int, ErrorCode>>;
   Answers Taken() { return std::exchange(answers_, {}); }
-  static std::string Key(int i) { return JoinRawKey("hash", "sort" + std::to_string(i)); }
+  static std::string Key(int i) { return JoinRawKey("g", "sort" + std::to_string(i)); }
 
   sim::SimWorld world_{7};
   sim::SimNode& node_ = world_.AddNode("r");

@@ -16,6 +16,7 @@ class DuplicatedTableTest : public ReplicaServerWorld {
  protected:
   DuplicatedTableTest() {
     options_.duplication_group = {.ids = {{"here", 1}, {"there", 2}}, .own_id = 1};
+    hash_key_ = "g";  // of this partition
   }
 
   template <class Request>
@@ -71,9 +72,8 @@ TEST_F(DuplicatedTableTest, WritesOfAnotherClusterAreDoneInTheirOrderAndMoreThan
       PutEntry(2, "gone"),
       Entry(WriteCode::kRemove, Blob(Key(2))),
       Entry(WriteCode::kMultiPut,
-            MultiPutRequest{.hash_key = "hash", .kvs = {{"sort3", "3", {}}, {"sort4", "4", {}}}}),
-      Entry(WriteCode::kMultiRemove,
-            MultiRemoveRequest{.hash_key = "hash", .sort_keys = {"sort4"}})};
+            MultiPutRequest{.hash_key = "g", .kvs = {{"sort3", "3", {}}, {"sort4", "4", {}}}}),
+      Entry(WriteCode::kMultiRemove, MultiRemoveRequest{.hash_key = "g", .sort_keys = {"sort4"}})};
   // The answer may have been lost.
   for (int i = 0; i < 2; ++i) {
     EXPECT_EQ(Duplicate(server, batch), "ok");

@@ -112,8 +112,8 @@ class RequestAdmissionTest : public ReplicaServerWorld {
     return {.timeout_ms = ms, .timeout_is_real = framing != Framing::kThriftV0, .framing = framing};
   }
   static RequestHeader Backup() { return {.is_backup_request = true}; }
-  static std::string PutBody(int i) { return EncodeWrapped(UpdateRequest{Key(i), "v", 0}); }
-  static std::string GetBody(int i) { return EncodeWrapped(Blob(Key(i))); }
+  std::string PutBody(int i) const { return EncodeWrapped(UpdateRequest{Key(i), "v", 0}); }
+  std::string GetBody(int i) const { return EncodeWrapped(Blob(Key(i))); }
   static std::string IncrBody() {
     return EncodeWrapped(IncrRequest{.key = JoinRawKey("h", "n"), .increment = 1});
   }
@@ -293,7 +293,7 @@ TEST_F(RequestAdmissionTest, BytesAreThrottledBothWaysAndBackupReadsSilently) {
 
 TEST_F(RequestAdmissionTest, BeyondItsDiskQuotaAReplicaTakesRemovesAndReadsOnly) {
   Server& server = Alone();
-  const auto put = [](int i) {
+  const auto put = [this](int i) {
     return EncodeWrapped(UpdateRequest{Key(i), std::string(1000, 'x'), 0});
   };
   SetEnvs(server, {{kEnvDiskQuota, "5K"}});

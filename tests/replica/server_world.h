@@ -313,7 +313,7 @@ class ReplicaServerWorld : public testing::Test {
     EXPECT_TRUE(world_.RunUntil([&] { return result.has_value(); }, absl::Seconds(30)));
     return result.value_or(RpcResult{.error = ErrorCode::kTimeout});
   }
-  static std::string Key(int i) { return JoinRawKey("hash", "sort" + std::to_string(i)); }
+  std::string Key(int i) const { return JoinRawKey(hash_key_, "sort" + std::to_string(i)); }
   ErrorCode Put(Server& server, int i, std::string value, int32_t expire = 0,
                 PartitionId pid = kPid) {
     const RpcResult result =
@@ -354,6 +354,8 @@ class ReplicaServerWorld : public testing::Test {
   ReplicaServerOptions options_;
   std::vector<std::unique_ptr<Server>> servers_;
   Decree last_decree_;
+  // Of all keys. Where a test cares in which partition it lies, it sets another.
+  std::string hash_key_ = "hash";
 };
 
 }  // namespace arion
