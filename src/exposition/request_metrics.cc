@@ -69,11 +69,11 @@ std::vector<LabeledValue> Errors(RecentRows& recent, MetricLevel level) {
 // Names of request codes, as older collectors know them.
 const char* TaskOf(RequestKind kind) {
   // In the order of RequestKind.
-  static constexpr std::array<const char*, kRequestKinds> kTasks = {
-      kRpcGet,         kRpcTtl,  kRpcMultiGet,    kRpcBatchGet,       kRpcSortKeyCount,
-      kRpcScan,        kRpcFind, kRpcPut,         kRpcRemove,         kRpcMultiPut,
-      kRpcMultiRemove, kRpcIncr, kRpcCheckAndSet, kRpcCheckAndMutate, kRpcDuplicate};
-  static_assert(std::ranges::find(kTasks, nullptr) == kTasks.end());
+  static constexpr auto kTasks = std::to_array<const char*>(
+      {kRpcGet, kRpcTtl, kRpcMultiGet, kRpcBatchGet, kRpcSortKeyCount, kRpcScan, kRpcFind, kRpcPut,
+       kRpcRemove, kRpcMultiPut, kRpcMultiRemove, kRpcIncr, kRpcCheckAndSet, kRpcCheckAndMutate,
+       kRpcDuplicate});
+  static_assert(kTasks.size() == kRequestKinds);
   return kTasks[static_cast<size_t>(kind)];
 }
 
