@@ -2,9 +2,11 @@
 #include "disks/app_info_file.h"
 
 #include <rapidjson/document.h>
+#include <rapidjson/memorystream.h>
 
 #include <limits>
 
+#include "base/crc.h"
 #include "base/status.h"
 #include "env/file_system.h"
 #include "messages/configuration.h"
@@ -14,10 +16,24 @@ namespace {
 
 // The magic number in front of the JSON.
 constexpr std::string_view kWrapper{"\x08\x00\x00\xDE\xAD\xBE\xEF\x00", 8};
+// In front of the CRC-32C of all before it, eight hex digits.
+constexpr std::string_view kChecksumMark = " crc32c:";
 constexpr char kAllowIngestBehind[] = "rocksdb.allow_ingest_behind";
 
 absl::Status DamagedAppInfo(std::string_view what) {
   return absl::DataLossError(absl::StrCat(kAppInfoName, ": ", Text(what)));
+}
+
+std::string ChecksumOf(std::string_view bytes) {
+  return absl::StrFormat("%s%08x", Text(kChecksumMark), Crc32c(bytes));
+}
+
+// `rest` is what stands behind the object.
+absl::Status CheckChecksum(std::string_view object, std::string_view rest) {
+  if (rest.empty() || rest == ChecksumOf(object)) return absl::OkStatus();
+  return DamagedAppInfo(
+      "its checksum differs, some byte of it has changed. If there is no other copy and what it "
+      "says is right: cut off all behind the last brace");
 }
 
 // As the Thrift library writes it: short escapes, \u00XX for other control characters, everything
@@ -142,13 +158,13 @@ std::string EncodeAppInfo(const AppInfo& info) {
 
 absl::StatusOr<AppInfo> DecodeAppInfo(std::string_view bytes) {
   if (!bytes.starts_with(kWrapper)) return DamagedAppInfo("wrong magic number");
-  bytes.remove_prefix(kWrapper.size());
   rapidjson::Document json;
-  // Iterative, so that deep nesting in a damaged file cannot use up the stack. Bytes behind the
-  // object are ignored.
-  json.Parse<rapidjson::kParseIterativeFlag | rapidjson::kParseStopWhenDoneFlag>(bytes.data(),
-                                                                                 bytes.size());
+  rapidjson::MemoryStream stream(bytes.data() + kWrapper.size(), bytes.size() - kWrapper.size());
+  // Iterative, so that deep nesting in a damaged file cannot use up the stack.
+  json.ParseStream<rapidjson::kParseIterativeFlag | rapidjson::kParseStopWhenDoneFlag>(stream);
   if (json.HasParseError() || !json.IsObject()) return DamagedAppInfo("not a JSON object");
+  const size_t end = kWrapper.size() + stream.Tell();
+  RETURN_IF_ERROR(CheckChecksum(bytes.substr(0, end), bytes.substr(end)));
   const auto wrapped = json.FindMember("0");
   if (wrapped == json.MemberEnd() || !wrapped->value.IsObject())
     return DamagedAppInfo("no field 0");
@@ -187,7 +203,9 @@ absl::StatusOr<AppInfo> LoadAppInfo(FileSystem& files, const std::string& replic
 
 absl::Status StoreAppInfo(FileSystem& files, const std::string& replica_directory,
                           const AppInfo& info) {
-  return WriteFileDurably(files, JoinPath(replica_directory, kAppInfoName), EncodeAppInfo(info));
+  std::string bytes = EncodeAppInfo(info);
+  bytes += ChecksumOf(bytes);
+  return WriteFileDurably(files, JoinPath(replica_directory, kAppInfoName), bytes);
 }
 
 }  // namespace arion
