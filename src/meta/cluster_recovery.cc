@@ -99,8 +99,9 @@ class ClusterRecovery {
         app.is_stateful == known.is_stateful &&
         (version != known_version ||
          (app.app_name == known.app_name && app.max_replica_count == known.max_replica_count));
-    if (app.app_type == known.app_type && (app.partition_count == 2 * known.partition_count ||
-                                           known.partition_count == 2 * app.partition_count))
+    if (app.app_type == known.app_type &&
+        (app.partition_count == int64_t{2} * known.partition_count ||
+         known.partition_count == int64_t{2} * app.partition_count))
       return Refuse(
           ErrorCode::kInconsistentState,
           absl::StrCat("table ", app.app_id, " '", app.app_name, "' has ", known.partition_count,

@@ -113,9 +113,9 @@ UpdateJudgement JudgeUpdate(const ClusterState& state, FunctionLevel level,
   const PartitionConfiguration& now = partition->config;
   // Before the level: the change is stored already, only its answer was lost.
   // Not a registration that came too late: another request of the same primary took its ballot.
-  const bool lacks_child =
-      request.type == ConfigType::kRegisterChild &&
-      InfoFor(*table, wanted.pid.index).partition_count != 2 * request.info.partition_count;
+  const bool lacks_child = request.type == ConfigType::kRegisterChild &&
+                           InfoFor(*table, wanted.pid.index).partition_count !=
+                               int64_t{2} * request.info.partition_count;
   if (IsRepeat(now, wanted) && !lacks_child) return judged(UpdateVerdict::kRepeat, "repeated");
   if (!MayApply(level, request.type)) return judged(UpdateVerdict::kFreezed, "freezed");
   if (wanted.ballot != now.ballot + 1) return judged(UpdateVerdict::kOutdated, "ballot");

@@ -23,7 +23,7 @@ std::string SplitMember::Objection(const SplitMemberRequest& request) const {
   const bool is_member =
       core_.role() == PartitionStatus::kPrimary || core_.role() == PartitionStatus::kSecondary;
   if (!is_member || core_.ballot() != request.ballot) return "its configuration is another one";
-  if (request.partition_count != 2 * core_.app().partition_count)
+  if (request.partition_count != int64_t{2} * core_.app().partition_count)
     return absl::StrCat("it is one of ", core_.app().partition_count, " partitions");
   if (engine_ == nullptr || children_ == nullptr) return "its data are being exchanged";
   return "";

@@ -316,7 +316,8 @@ TEST_F(ClientWritesTest, WhatComesBehindADuplicateHasALaterTime) {
   Duplicate(1, {ahead, Entry(Of("b"))});
   EXPECT_EQ(last_time_us_, now + 1000001);
   // As if the server had been started anew: the engine alone knows.
-  const WriteOp op{.key = Key(1), .value = "v"};
+  const std::string key = Key(1);
+  const WriteOp op{.key = key, .value = "v"};
   ASSERT_TRUE(engine_->Apply(Decree(1), now + 5000000, {&op, 1}).ok());
   Put(2, 2);
   EXPECT_EQ(last_time_us_, now + 5000001);
