@@ -2,11 +2,16 @@
 #include "sim_cluster/older_disks.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/log.h"
+#include "base/status.h"
+#include "disks/init_info.h"
+#include "disks/replica_directory.h"
+#include "env/file_system.h"
 
 namespace arion::sim {
 
@@ -146,6 +151,29 @@ void OlderDisks::PutBackThatOfAnother(SimServer& server) {
     if (&owner == &server || owner.LastImage().IsEmpty()) continue;
     return PutBackThatOf(owner, server);
   }
+}
+
+absl::Status RenameOlderTwins(FileSystem& files,
+                              const std::vector<DataDirectory>& data_directories) {
+  using Rank = std::pair<bool, Ballot>;  // a member's is above a learner's
+  std::map<PartitionId, std::pair<Rank, std::string>> newest;
+  bool has_renamed = false;
+  for (size_t i = 0; i < data_directories.size(); ++i) {
+    std::vector<IgnoredDirectory> ignored;
+    ASSIGN_OR_RETURN(const std::vector<FoundReplica> found,
+                     ScanDataDirectory(files, data_directories[i].path, i, &ignored));
+    for (const FoundReplica& replica : found) {
+      ASSIGN_OR_RETURN(const InitInfo info, LoadInitInfo(files, replica.path));
+      std::pair<Rank, std::string> one{{!info.is_learner, info.ballot}, replica.path};
+      const auto [seen, is_first] = newest.emplace(replica.pid, one);
+      if (is_first) continue;
+      if (seen->second.first < one.first) std::swap(seen->second, one);
+      RETURN_IF_ERROR(files.Rename(one.second, one.second + ".bak"));
+      RETURN_IF_ERROR(files.SyncDirectory(ParentDirectory(one.second)));
+      has_renamed = true;
+    }
+  }
+  return has_renamed ? absl::OkStatus() : absl::NotFoundError("no replica lies in two directories");
 }
 
 }  // namespace arion::sim

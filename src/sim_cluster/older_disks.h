@@ -8,14 +8,21 @@
 #pragma once
 
 #include <absl/functional/function_ref.h>
+#include <absl/status/status.h>
 
 #include <set>
+#include <vector>
 
 #include "sim/sim_world.h"
 #include "sim_cluster/cluster_settings.h"
 #include "sim_cluster/groups.h"
 #include "sim_cluster/server_lives.h"
 #include "sim_cluster/troubles.h"
+
+namespace arion {
+struct DataDirectory;
+class FileSystem;
+}  // namespace arion
 
 namespace arion::sim {
 
@@ -62,5 +69,12 @@ class OlderDisks {
   const Groups& groups_;
   const Troubles& troubles_;
 };
+
+// What an administrator does where a server does not start because a replica lies in two
+// directories: a disk that was put back has what had moved meanwhile. As CheckNoDuplicates tells
+// (disks/replica_directory.h) the older one of each is renamed: the learner's, else the one with
+// the smaller ballot. NotFound: there is none.
+absl::Status RenameOlderTwins(FileSystem& files,
+                              const std::vector<DataDirectory>& data_directories);
 
 }  // namespace arion::sim

@@ -11,6 +11,7 @@
 #include "meta_state/journal_meta_store.h"
 #include "rpc/older_servers.h"
 #include "rpc/thrift_codec.h"
+#include "sim_cluster/older_disks.h"
 
 namespace arion::sim {
 namespace {
@@ -246,6 +247,14 @@ void ServerLives::StartServer(SimServer& server) {
   if (status.ok()) return;
   if (server.started_blind) {  // as whoever watches over a process would
     if (is_in_trouble) checkers_.coverage.Hit(Probe::kStartFailed);
+    CrashServer(server, CrashMode::kProcess);
+    RestartLater(server, DrawLength());
+    return;
+  }
+  const FaultMix& faults = settings_.run.faults;
+  const bool may_lie_twice = faults.Has(Fault::kDiskPutBack) || faults.Has(Fault::kDisksPutBack);
+  if (absl::IsAlreadyExists(status) && may_lie_twice &&
+      RenameOlderTwins(env.files(), settings_.server.layout.data_directories).ok()) {
     CrashServer(server, CrashMode::kProcess);
     RestartLater(server, DrawLength());
     return;
