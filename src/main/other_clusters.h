@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "config/name_book.h"
 #include "env/named_address.h"
+#include "posix/name_book.h"
 
 namespace arion {
 
@@ -23,7 +23,7 @@ class OtherClusters {
   explicit OtherClusters(const std::map<std::string, std::vector<NamedAddress>>& clusters) {
     for (const auto& [name, addresses] : clusters) {
       auto& book = books_[name];
-      book = std::make_unique<NameBook>(addresses, LookUp);
+      book = std::make_unique<NameBook>("meta servers of " + name, addresses, LookUp);
       book->Start([this, name = name](const std::vector<Endpoint>& now) {
         const MutexLock lock(mutex_);
         known_[name] = now;

@@ -20,7 +20,6 @@
 #include "base/log.h"
 #include "base/mutex.h"
 #include "base/status.h"
-#include "config/name_book.h"
 #include "config/server_config.h"
 #include "engine/rocksdb_engine.h"
 #include "exposition/duplication_metrics.h"
@@ -45,6 +44,7 @@
 #include "membership/join_notes.h"
 #include "messages/meta_messages.h"
 #include "posix/descriptor_reserve.h"
+#include "posix/name_book.h"
 #include "posix/posix_environment.h"
 #include "posix/posix_patience.h"
 #include "posix/posix_watchdog.h"
@@ -312,7 +312,7 @@ int RunReplicaServer(int argc, char** argv, const ReplicaVariant& variant) {
   RocksdbEngineFactory engines(world, EngineOptions(config, files->shares()));
   LogBanner("arion_replica", config, Banner(config, world, engines, files->shares()));
   ShareOpenFiles(*files, transport, env, homes.front(), engines);
-  NameBook meta_servers(config.meta_servers, LookUp);
+  NameBook meta_servers("meta_servers", config.meta_servers, LookUp);
   ConnectToProcess(config, pages.commands(), meta_servers);
   IndexedEngineFactory indexed(world, engines);
   ReplicaServer server(world, transport, variant.engines ? variant.engines(indexed) : indexed,

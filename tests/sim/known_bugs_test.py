@@ -25,8 +25,8 @@ def wrong_place(place):
 # known_bugs.md T-58: a name that is resolved can hang for 30 s: here, called from the configuration before anything serves, by the
 # threads that a NameBook keeps for nothing else, and in the bulk pool, for a follower's first copy, which nobody waits for.
 RESOLVES = {'src/env/named_address.cc'}
-CALLS = {'src/env/named_address.h', 'src/config/config_value.cc', 'src/config/name_book.h', 'src/config/name_book.cc', 'src/main/replica_process.cc', 'src/main/other_clusters.h',
-         'src/followers/first_content_copy.cc'}
+CALLS = {'src/env/named_address.h', 'src/config/config_value.cc', 'src/posix/name_book.h', 'src/posix/name_book.cc', 'src/main/replica_process.cc', 'src/main/other_clusters.h',
+         'src/followers/first_content_copy.cc', 'src/zookeeper/c_client.h'}
 
 
 def places_that_resolve_names():

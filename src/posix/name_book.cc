@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config/name_book.h"
+#include "posix/name_book.h"
 
 #include <absl/strings/str_cat.h>
 #include <absl/strings/str_join.h>
@@ -28,7 +28,8 @@ std::string EndpointsText(const std::vector<Endpoint>& endpoints) {
 
 class NameBook::State : public std::enable_shared_from_this<State> {
  public:
-  State(const std::vector<NamedAddress>& names, LookUp look_up) : look_up_(std::move(look_up)) {
+  State(const std::string& whose, const std::vector<NamedAddress>& names, LookUp look_up)
+      : whose_(whose), look_up_(std::move(look_up)) {
     for (const NamedAddress& name : names) {
       Entry entry{.name = name, .now = {}};
       // Numbers need no lookup, and so no thread.
@@ -82,7 +83,7 @@ class NameBook::State : public std::enable_shared_from_this<State> {
         said.clear();
         Take(i, *std::move(found));
       } else if (std::string why(found.status().message()); std::exchange(said, why) != why) {
-        LOG(WARNING) << "meta_servers: " << why << ": tried until it can"
+        LOG(WARNING) << whose_ << ": " << why << ": tried until it can"
                      << (entries_[i].now.empty() ? ""
                                                  : ", meanwhile " + EndpointsText(entries_[i].now));
       }
@@ -100,7 +101,7 @@ class NameBook::State : public std::enable_shared_from_this<State> {
   void Take(size_t i, std::vector<Endpoint> found) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     Entry& entry = entries_[i];
     if (found == entry.now) return;
-    LOG(INFO) << "meta_servers: " << entry.name.ToString() << " is at " << EndpointsText(found)
+    LOG(INFO) << whose_ << ": " << entry.name.ToString() << " is at " << EndpointsText(found)
               << (entry.now.empty() ? "" : ", was at " + EndpointsText(entry.now));
     entry.now = std::move(found);
     Tell();
@@ -116,6 +117,7 @@ class NameBook::State : public std::enable_shared_from_this<State> {
     if (!all.empty()) changed_(all);
   }
 
+  const std::string whose_;
   const LookUp look_up_;
   Changed changed_ ABSL_GUARDED_BY(mutex_);  // set by Start
   Mutex mutex_;
@@ -125,8 +127,8 @@ class NameBook::State : public std::enable_shared_from_this<State> {
   bool is_stopped_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
-NameBook::NameBook(const std::vector<NamedAddress>& names, LookUp look_up)
-    : state_(std::make_shared<State>(names, std::move(look_up))) {}
+NameBook::NameBook(const std::string& whose, const std::vector<NamedAddress>& names, LookUp look_up)
+    : state_(std::make_shared<State>(whose, names, std::move(look_up))) {}
 NameBook::~NameBook() { Stop(); }
 
 void NameBook::Start(Changed changed) { state_->Start(std::move(changed)); }

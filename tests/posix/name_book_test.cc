@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config/name_book.h"
+#include "posix/name_book.h"
 
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ class NameBookTest : public testing::Test {
     known_[host] = std::move(addresses);
   }
   void Start(const std::vector<NamedAddress>& names) {
-    book_.emplace(names,
+    book_.emplace("servers", names,
                   [world = world_](const NamedAddress& name) { return world->LookUp(name); });
     book_->Start([world = world_](const std::vector<Endpoint>& now) {
       const std::lock_guard lock(world->mutex);

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/ids.h"
@@ -31,7 +32,8 @@ class NameBook {
   // Gets all that is known now, in the order of the names; never empty.
   using Changed = std::function<void(const std::vector<Endpoint>&)>;
 
-  NameBook(const std::vector<NamedAddress>& names, LookUp look_up);
+  // `whose`: what lines of the log begin with.
+  NameBook(const std::string& whose, const std::vector<NamedAddress>& names, LookUp look_up);
   ~NameBook();
   NameBook(const NameBook&) = delete;
 
