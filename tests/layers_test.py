@@ -28,6 +28,7 @@ DOORS = {
     r"openssl/.*": [r"tools/log/sha256\.cc"],
     r"zlib\.h": [r"tools/load/run/hdr_log\.cc"],
     r"boost/beast/.*": [r"src/http/(request|response)_parser\.cc"],
+    r"zookeeper/(zookeeper|zookeeper\.jute|zookeeper_(log|version)|proto|recordio)\.h": [r"src/zookeeper/c_\w+\.cc"],
     r"histedit\.h": [r"tools/shell/line_reader\.cc"],
     r"benchmark/.*": [r"bench/.*"],
 }

@@ -32,6 +32,10 @@ add_library(tp_zlib INTERFACE)
 target_link_libraries(tp_zlib INTERFACE z)
 add_library(tp_edit INTERFACE)
 target_link_libraries(tp_edit INTERFACE edit)
+# The static one: the C client alone, 140 kB, and no package more where servers run.
+find_library(ZOOKEEPER_ARCHIVE libzookeeper_mt.a REQUIRED)
+add_library(tp_zookeeper INTERFACE)
+target_link_libraries(tp_zookeeper INTERFACE ${ZOOKEEPER_ARCHIVE} Threads::Threads)
 
 # Debian's static RocksDB unless thirdparty/build-rocksdb left a Release build (the .so registers gflags of its own).
 set(ARION_ROCKSDB_ROOT "$ENV{HOME}/.cache/arion/rocksdb-7.8.3" CACHE PATH "where thirdparty/build-rocksdb installs")
