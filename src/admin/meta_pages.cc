@@ -17,9 +17,10 @@
 
 #include "base/status.h"
 #include "messages/admin_messages.h"
+#include "messages/meta_messages.h"
 #include "messages/split_messages.h"
 #include "messages/table_environments.h"
-#include "meta/meta_server.h"
+#include "meta/meta_service.h"
 #include "rpc/thrift_codec.h"
 #include "rpc/transport.h"
 
@@ -31,7 +32,7 @@ constexpr std::chrono::seconds kPatience{2};
 
 // Asks as a tool would.
 template <class Response, class Request>
-absl::StatusOr<Response> Ask(MetaServer& server, const char* name, const Request& request) {
+absl::StatusOr<Response> Ask(MetaService& server, const char* name, const Request& request) {
   // Shared: an answer that comes after the patience still has a place to go.
   auto promise = std::make_shared<std::promise<RpcResult>>();
   std::future<RpcResult> answer = promise->get_future();
@@ -45,6 +46,13 @@ absl::StatusOr<Response> Ask(MetaServer& server, const char* name, const Request
   const RpcResult result = answer.get();
   if (result.error != ErrorCode::kOk)
     return absl::UnavailableError(Text(ErrorCodeName(result.error)));
+  if (const auto forward = DecodeWrapped<ForwardResponse>(result.body);
+      forward.ok() && forward->err == ErrorCode::kForwardToOthers) {
+    const std::string leader = forward->arion_leader.value_or("");
+    return absl::UnavailableError(
+        absl::StrCat("this meta server does not lead; ",
+                     leader.empty() ? "nobody is known who does" : "ask http://" + leader));
+  }
   return DecodeWrapped<Response>(result.body);
 }
 
@@ -147,14 +155,14 @@ struct HealthCounts {
   }
 };
 
-absl::StatusOr<std::vector<AppInfo>> TablesOf(MetaServer& server) {
+absl::StatusOr<std::vector<AppInfo>> TablesOf(MetaService& server) {
   ASSIGN_OR_RETURN(ListAppsResponse list,
                    Ask<ListAppsResponse>(server, kRpcListApps,
                                          ListAppsRequest{.status = AppStatus::kAvailable}));
   return std::move(list.infos);
 }
 
-HttpResponse AnswerApp(MetaServer& server, const HttpRequest& request) {
+HttpResponse AnswerApp(MetaService& server, const HttpRequest& request) {
   const std::string name = ArgumentOf(request, "name");
   if (name.empty()) return {.status = 400, .body = "which table? write ?name=TABLE\n"};
   const auto tables = TablesOf(server);
@@ -210,7 +218,7 @@ HttpResponse AnswerApp(MetaServer& server, const HttpRequest& request) {
   return page.Finish();
 }
 
-HttpResponse AnswerApps(MetaServer& server, const HttpRequest& request) {
+HttpResponse AnswerApps(MetaService& server, const HttpRequest& request) {
   const auto tables = TablesOf(server);
   if (!tables.ok()) return Failed(tables.status());
   Rows general, healthy;
@@ -250,7 +258,7 @@ HttpResponse AnswerApps(MetaServer& server, const HttpRequest& request) {
   return page.Finish();
 }
 
-HttpResponse AnswerEnvironments(MetaServer& server, const HttpRequest& request) {
+HttpResponse AnswerEnvironments(MetaService& server, const HttpRequest& request) {
   const std::string name = ArgumentOf(request, "name");
   if (name.empty()) return {.status = 400, .body = "which table? write ?name=TABLE\n"};
   const auto tables = TablesOf(server);
@@ -265,7 +273,7 @@ HttpResponse AnswerEnvironments(MetaServer& server, const HttpRequest& request) 
 }
 
 // Of partitions that are not split yet.
-HttpResponse AnswerSplit(MetaServer& server, const HttpRequest& request) {
+HttpResponse AnswerSplit(MetaService& server, const HttpRequest& request) {
   const std::string name = ArgumentOf(request, "name");
   if (name.empty()) return {.status = 400, .body = "which table? write ?name=TABLE\n"};
   const auto split = Ask<QuerySplitResponse>(server, kRpcQuerySplit, QuerySplitRequest{name});
@@ -306,7 +314,7 @@ HttpResponse AnswerSplit(MetaServer& server, const HttpRequest& request) {
 
 // ---- the cluster ----
 
-HttpResponse AnswerNodes(MetaServer& server, const HttpRequest& request) {
+HttpResponse AnswerNodes(MetaService& server, const HttpRequest& request) {
   const auto nodes = Ask<ListNodesResponse>(server, kRpcListNodes, ListNodesRequest());
   if (!nodes.ok()) return Failed(nodes.status());
   std::map<Endpoint, std::pair<int, int>> counts;  // primaries, secondaries
@@ -346,7 +354,7 @@ HttpResponse AnswerNodes(MetaServer& server, const HttpRequest& request) {
   return page.Finish();
 }
 
-HttpResponse AnswerCluster(MetaServer& server) {
+HttpResponse AnswerCluster(MetaService& server) {
   const auto info = Ask<ClusterInfoResponse>(server, kRpcClusterInfo, ClusterInfoRequest());
   if (!info.ok()) return Failed(info.status());
   JsonPage page;
@@ -373,7 +381,7 @@ HttpResponse Result(ErrorCode error, const std::string& hint) {
   return page.Finish();
 }
 
-HttpResponse StartCompaction(MetaServer& server, const HttpRequest& request) {
+HttpResponse StartCompaction(MetaService& server, const HttpRequest& request) {
   // By GET a link or a crawler could start it.
   if (request.method != "POST") return {.status = 405, .body = "use POST\n"};
   rapidjson::Document body;
@@ -419,7 +427,7 @@ HttpResponse StartCompaction(MetaServer& server, const HttpRequest& request) {
 
 }  // namespace
 
-void AddMetaPages(const AddPage& add, MetaServer& server) {
+void AddMetaPages(const AddPage& add, MetaService& server) {
   add("/meta/app", "?name=TABLE [&detail]: one table; JSON",
       [&server](const HttpRequest& request) { return AnswerApp(server, request); });
   add("/meta/apps", "[?detail]: all tables; JSON",

@@ -10,8 +10,8 @@
 
 namespace arion {
 
-class MetaServer;
+class MetaService;
 
-void AddMetaPages(const AddPage& add, MetaServer& server);
+void AddMetaPages(const AddPage& add, MetaService& server);
 
 }  // namespace arion

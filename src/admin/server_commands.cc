@@ -25,7 +25,7 @@
 #include "exposition/perf_counters.h"
 #include "indexes/index_book.h"
 #include "messages/admin_messages.h"
-#include "meta/meta_server.h"
+#include "meta/meta_service.h"
 #include "replica/replica_snapshot.h"
 #include "replica_server/replica_server.h"
 #include "rpc/thrift_codec.h"
@@ -369,7 +369,7 @@ void AddServerPages(PageServer& pages, LiveSettings& settings, int64_t started_u
       PageServer::Changes::kAlways);
 }
 
-void AddMetaCommands(RemoteCommands& commands, LiveSettings& settings, MetaServer& server) {
+void AddMetaCommands(RemoteCommands& commands, LiveSettings& settings, MetaService& server) {
   // Names and values are an older version's. The third text is the setting that stands for it here,
   // the fourth the unit that an older number has.
   commands.AddSetting("meta.live_percentage", settings, "live_servers_percent_min", "",

@@ -14,7 +14,7 @@ namespace arion {
 
 class Clock;
 class LiveSettings;
-class MetaServer;
+class MetaService;
 class PerfCounters;
 class RemoteCommands;
 class ReplicaServer;
@@ -29,7 +29,7 @@ void AddServerCommands(RemoteCommands& commands, LiveSettings& settings, const C
 void AddServerPages(PageServer& pages, LiveSettings& settings, int64_t started_unix_seconds);
 
 // Commands of meta servers.
-void AddMetaCommands(RemoteCommands& commands, LiveSettings& settings, MetaServer& server);
+void AddMetaCommands(RemoteCommands& commands, LiveSettings& settings, MetaService& server);
 // Commands of replica servers. `pools`: what /pools shows.
 void AddReplicaCommands(RemoteCommands& commands, LiveSettings& settings, ReplicaServer& server,
                         Endpoint self, const PerfCounters& counters,

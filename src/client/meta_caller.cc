@@ -94,7 +94,10 @@ void MetaCaller::OnAnswer(std::shared_ptr<Question> question, Endpoint from,
   // The same said inside the answer.
   if (header->err == ErrorCode::kForwardToOthers || header->err == ErrorCode::kServiceNotActive) {
     question->last_error = absl::StrCat(from.ToString(), " ", Text(ErrorCodeName(header->err)));
-    return AskNext(question, from, header->leader);
+    const auto forward = DecodeWrapped<ForwardResponse>(result.body);
+    const auto told =
+        forward.ok() ? Endpoint::Parse(forward->arion_leader.value_or("")) : std::nullopt;
+    return AskNext(question, from, told.value_or(header->leader));
   }
   const auto& servers = options_.meta_servers;
   // This one leads: the next question begins with it.

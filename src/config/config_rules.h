@@ -70,6 +70,11 @@ absl::Status SetClusterName(Draft& draft, std::string_view value, const std::str
 absl::Status SetMetaServers(Draft& draft, std::string_view value, const std::string& origin);
 absl::Status SetDisks(Draft& draft, std::string_view value, const std::string& origin);
 absl::Status SetMetaDataDirectory(Draft& draft, std::string_view value, const std::string& origin);
+absl::Status SetMetaState(Draft& draft, std::string_view value, const std::string& origin);
+absl::Status SetZooKeeperHosts(Draft& draft, std::string_view value, const std::string& origin);
+absl::Status SetZooKeeperRoot(Draft& draft, std::string_view value, const std::string& origin);
+absl::Status SetZooKeeperLockRoot(Draft& draft, std::string_view value, const std::string& origin);
+absl::Status SetZooKeeperTimeout(Draft& draft, std::string_view value, const std::string& origin);
 absl::Status SetRecovery(Draft& draft, std::string_view value, const std::string& origin);
 absl::Status SetFunctionLevel(Draft& draft, std::string_view value, const std::string& origin);
 // 0: a majority.

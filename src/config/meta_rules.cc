@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The keys of [arion.meta]: the meta server's.
+#include <absl/strings/numbers.h>
+#include <absl/strings/str_split.h>
+
 #include "config/config_rules.h"
 #include "config/rule_setters.h"
 
@@ -13,6 +16,27 @@ constexpr Rule kRules[] = {
     {{"arion.meta", "meta_data_dir", "existing directory for the meta server's state",
       "(required)"},
      SetMetaDataDirectory},
+    {{"arion.meta", "state",
+      "where the cluster's state is: journal, in meta_data_dir, of the only meta server; "
+      "zookeeper, "
+      "of several of which one leads",
+      "journal"},
+     SetMetaState},
+    {{"arion.meta", "zookeeper_hosts", "the ZooKeeper servers: HOST:PORT,...",
+      "(required with state = zookeeper)"},
+     SetZooKeeperHosts},
+    {{"arion.meta", "zookeeper_root", "path in ZooKeeper below which the state is",
+      "/pegasus/<cluster_name>", kAdvanced},
+     SetZooKeeperRoot},
+    {{"arion.meta", "zookeeper_lock_root",
+      "path in ZooKeeper below which the meta servers elect the one that leads",
+      "<zookeeper_root>/lock", kAdvanced},
+     SetZooKeeperLockRoot},
+    {{"arion.meta", "zookeeper_session_timeout",
+      "how long ZooKeeper waits for a meta server that it does not hear before another one leads; "
+      "with less than the lease by some seconds, writes go on meanwhile",
+      "4s", kAdvanced},
+     SetZooKeeperTimeout},
     {{"arion.meta", "meta_disk_reserve_size",
       "size of the reserve file beside the state, at most 10 % of the disk; a full disk gives it "
       "up so that "
@@ -96,6 +120,62 @@ absl::Status SetMetaDataDirectory(Draft& draft, std::string_view value, const st
   draft.config.meta_data_directory = value;
   // For the message where that directory is not fit to be used.
   draft.config.meta_data_directory_origin = origin;
+  return absl::OkStatus();
+}
+
+absl::Status SetMetaState(Draft& draft, std::string_view value, const std::string&) {
+  using MetaState = ServerConfig::MetaState;
+  if (value != "journal" && value != "zookeeper")
+    return absl::InvalidArgumentError("unknown; write journal or zookeeper");
+  draft.config.meta_state = value == "zookeeper" ? MetaState::kZooKeeper : MetaState::kJournal;
+  return absl::OkStatus();
+}
+
+absl::Status SetZooKeeperHosts(Draft& draft, std::string_view value, const std::string&) {
+  const std::string_view hosts = value.substr(0, value.find('/'));
+  for (const absl::string_view host :
+       absl::StrSplit(absl::string_view(hosts.data(), hosts.size()), ',')) {
+    const size_t colon = host.rfind(':');
+    int32_t port = 0;
+    if (colon == absl::string_view::npos || colon == 0 ||
+        !absl::SimpleAtoi(host.substr(colon + 1), &port) || port < 1 || port > 65535)
+      return absl::InvalidArgumentError(absl::StrCat(
+          "'", host, "' is no HOST:PORT; write HOST:PORT,... of the ZooKeeper servers"));
+  }
+  draft.config.zookeeper.hosts = value;
+  return absl::OkStatus();
+}
+
+namespace {
+
+absl::Status SetPath(std::string_view value, std::string* path) {
+  if (!value.starts_with('/'))
+    return absl::InvalidArgumentError("no path; write one that begins with '/'");
+  while (value.size() > 1 && value.ends_with('/')) value.remove_suffix(1);
+  const std::string between = absl::StrCat(Text(value), "/");
+  for (const std::string_view part : {"//", "/./", "/../"})
+    if (value != "/" && between.find(part) != std::string::npos)
+      return absl::InvalidArgumentError(
+          "ZooKeeper takes no empty name, '.' or '..' in a path; write it without");
+  *path = value;
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status SetZooKeeperRoot(Draft& draft, std::string_view value, const std::string&) {
+  return SetPath(value, &draft.config.zookeeper.root);
+}
+
+absl::Status SetZooKeeperLockRoot(Draft& draft, std::string_view value, const std::string&) {
+  return SetPath(value, &draft.config.zookeeper.lock_root);
+}
+
+absl::Status SetZooKeeperTimeout(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(const absl::Duration timeout, ParseInterval(value));
+  if (timeout < absl::Seconds(1) || timeout > absl::Minutes(10))
+    return absl::InvalidArgumentError("out of range; write a time between 1s and 10m");
+  draft.config.zookeeper.session_timeout = timeout;
   return absl::OkStatus();
 }
 

@@ -167,6 +167,32 @@ absl::Status SetOlderDurability(Draft& draft, std::string_view value, const std:
   return absl::OkStatus();
 }
 
+// Its local file is a journal here; there is one meta server then, as there.
+absl::Status SetOlderMetaState(Draft& draft, std::string_view value, const std::string&) {
+  using MetaState = ServerConfig::MetaState;
+  draft.config.meta_state =
+      value == "meta_state_service_zookeeper" ? MetaState::kZooKeeper : MetaState::kJournal;
+  return absl::OkStatus();
+}
+
+// The first word is the path.
+absl::Status SetOlderLockRoot(Draft& draft, std::string_view value, const std::string& origin) {
+  const std::string_view path = value.substr(0, value.find_first_of(" ,"));
+  return path.empty() ? absl::OkStatus() : SetZooKeeperLockRoot(draft, path, origin);
+}
+
+absl::Status SetOlderZooKeeperHosts(Draft& draft, std::string_view value,
+                                    const std::string& origin) {
+  return value.empty() ? absl::OkStatus() : SetZooKeeperHosts(draft, value, origin);
+}
+
+absl::Status SetOlderZooKeeperTimeout(Draft& draft, std::string_view value,
+                                      const std::string& origin) {
+  ASSIGN_OR_RETURN(const int64_t millis, OlderInteger(draft, value, origin, 1000, 600'000));
+  draft.config.zookeeper.session_timeout = absl::Milliseconds(millis);
+  return absl::OkStatus();
+}
+
 // As 2.5.0 reads it: nothing but "true" is true.
 absl::Status SetOlderDuplication(Draft& draft, std::string_view value, const std::string&) {
   draft.config.meta.duplication_enabled = value == "true";
@@ -181,6 +207,11 @@ const std::vector<OlderRule>& OlderRules(ServerKind kind) {
   constexpr auto kOfMeta = ServerKind::kMeta;
   static const std::vector<OlderRule> common = {
       {"meta_server", "server_list", SetMetaServers},
+      {"meta_server", "cluster_root", SetZooKeeperRoot, kOfMeta},
+      {"meta_server", "meta_state_service_type", SetOlderMetaState, kOfMeta},
+      {"meta_server", "distributed_lock_service_parameters", SetOlderLockRoot, kOfMeta},
+      {"zookeeper", "hosts_list", SetOlderZooKeeperHosts, kOfMeta},
+      {"zookeeper", "timeout_ms", SetOlderZooKeeperTimeout, kOfMeta},
       {"replication", "cluster_name", SetClusterName},
       {"network", "primary_interface", SetOlderInterface},
       {"core", "data_dir", SetOlderDataDirectory},

@@ -347,6 +347,13 @@ absl::Status CheckDirectories(ServerKind kind, const Origins& at, const ServerCo
           absl::StrCat(at("new_data_directories"), ": new_data_directories names ", tag,
                        ", which is no tag of data_dirs; write one of these"));
   }
+  if (kind == ServerKind::kMeta && config.meta_state == ServerConfig::MetaState::kZooKeeper &&
+      config.zookeeper.hosts.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        at("state"),
+        ": the state is in ZooKeeper, and nothing says where that is; write zookeeper_hosts = "
+        "HOST:PORT,... into [arion.meta]"));
+  }
   if (kind == ServerKind::kMeta && config.meta_data_directory.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(
         at.otherwise,
@@ -404,6 +411,20 @@ absl::StatusOr<ServerConfig> MakeServerConfig(ServerKind kind, const IniFile& fi
   for (const auto& [name, id] : config.replica.duplication_group.ids)
     config.meta.cluster_ids[name] = id;
   if (!config.advertised.IsValid()) config.advertised = config.listen;
+  ServerConfig::ZooKeeperPlace& place = config.zookeeper;
+  // A tick of ZooKeeper's, the next leader's start, and a server's next beacons to it.
+  constexpr absl::Duration kFailoverBesides = absl::Seconds(3);
+  if (kind == ServerKind::kMeta && config.meta_state == ServerConfig::MetaState::kZooKeeper &&
+      place.session_timeout + kFailoverBesides > config.replica.lease)
+    config.warnings.push_back(absl::StrCat(
+        "ZooKeeper waits ", absl::FormatDuration(place.session_timeout),
+        " for a meta server that died, and replica servers serve for ",
+        absl::FormatDuration(config.replica.lease),
+        " (lease) without one: reads and writes stop until the next one leads. They would go on "
+        "with a zookeeper_session_timeout that is 3s below the lease"));
+  if (place.root.empty()) place.root = absl::StrCat("/pegasus/", config.cluster_name);
+  if (place.lock_root.empty())
+    place.lock_root = place.root == "/" ? "/lock" : absl::StrCat(place.root, "/lock");
 
   CompleteSharedLogDirectories(draft);
   config.meta.cluster_name = config.cluster_name;

@@ -75,6 +75,18 @@ struct ServerConfig {
   std::string meta_data_directory;
   std::string meta_data_directory_origin;
   uint64_t meta_disk_reserve_bytes = 64 << 20;
+  // Where the meta server's state is: in that directory, of the only meta server; or in ZooKeeper,
+  // of several of which one leads.
+  enum class MetaState { kJournal, kZooKeeper } meta_state = MetaState::kJournal;
+  struct ZooKeeperPlace {
+    // HOST:PORT,... and perhaps a path that all others are below.
+    std::string hosts;
+    // Paths; empty until the configuration is put together: /pegasus/<cluster_name>, and that
+    // followed by /lock.
+    std::string root, lock_root;
+    // Shorter than the lease: servers find the next leader before theirs ends.
+    absl::Duration session_timeout = absl::Seconds(4);
+  } zookeeper;
 
   // Its data_directories are filled from `disks`.
   ReplicaServerOptions replica;

@@ -34,7 +34,7 @@ const char* HelpOf(PartitionHealth health) {
 
 }  // namespace
 
-MetaMetrics::MetaMetrics(MetricRegistry& registry, MetaServer& server, const Clock& clock,
+MetaMetrics::MetaMetrics(MetricRegistry& registry, MetaService& server, const Clock& clock,
                          AddWarnings add_warnings)
     : server_(server),
       clock_(clock),
@@ -63,6 +63,12 @@ void MetaMetrics::AddServers(MetricRegistry& registry) {
   AddGauge(registry,
            {.name = "unalive_replica_servers", .help = "Known replica servers that are silent."},
            [](const ClusterOverview& overview) { return overview.dead_servers; });
+  AddGauge(
+      registry,
+      {.name = "meta_leads",
+       .help = "1: this meta server leads. 0: another one does, and the figures of the cluster "
+               "are there."},
+      [](const ClusterOverview& overview) { return overview.leadership.is_leader ? 1 : 0; });
   AddGauge(registry,
            {.name = "configuration_steps_under_way",
             .help = "Partitions of which a member is being made, moved or removed."},

@@ -12,7 +12,7 @@
 
 #include "base/mutex.h"
 #include "exposition/process_metrics.h"
-#include "meta/meta_server.h"
+#include "meta/meta_service.h"
 #include "meta_overview/cluster_overview.h"
 #include "metrics/metric_registry.h"
 
@@ -26,7 +26,7 @@ class MetaMetrics {
  public:
   // Adds, at each reading, what is known outside the meta server's strand. Any thread.
   using AddWarnings = std::function<void(ClusterOverview*)>;
-  MetaMetrics(MetricRegistry& registry, MetaServer& server, const Clock& clock,
+  MetaMetrics(MetricRegistry& registry, MetaService& server, const Clock& clock,
               AddWarnings add_warnings);
 
   // Waits up to a second for a new overview. nullptr: it did not come; then the numbers stay those
@@ -50,7 +50,7 @@ class MetaMetrics {
 
   std::shared_ptr<const ClusterOverview> Latest() const;
 
-  MetaServer& server_;
+  MetaService& server_;
   const Clock& clock_;
   const AddWarnings add_warnings_;
   mutable Mutex mutex_;

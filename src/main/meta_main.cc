@@ -16,13 +16,12 @@
 #include "main/cluster_file.h"
 #include "main/descriptor_limit.h"
 #include "main/knocking_servers.h"
+#include "main/meta_process.h"
 #include "main/other_clusters.h"
 #include "main/pegasus_join.h"
 #include "main/server_process.h"
 #include "messages/tool_messages.h"
-#include "meta/meta_server.h"
 #include "meta_overview/overview_json.h"
-#include "meta_state/journal_meta_store.h"
 #include "posix/posix_environment.h"
 #include "rpc/asio_transport.h"
 #include "rpc/older_servers.h"
@@ -49,7 +48,7 @@ BannerLines Banner(const ServerConfig& config, int64_t open_files_max, int64_t c
   return {{"file descriptors", absl::StrCat("at most ", open_files_max, ", of them ",
                                             connections_max, " for connections")},
           {"cluster", cluster.ToString()},
-          {"state", config.meta_data_directory + "/meta.journal, synced before it is answered"},
+          {"state", MetaProcess::WhereStateIs(config)},
           {"grace", absl::FormatDuration(config.meta.grace)}};
 }
 
@@ -64,15 +63,15 @@ void AddWarnings(const KnockingServers& knocking, const ClusterIdentity& cluster
     overview->warnings.push_back(*std::move(notice));
 }
 
-int Serve(const ServerConfig& config, MetaServer& server, AsioTransport& transport,
+int Serve(const ServerConfig& config, MetaProcess& meta, AsioTransport& transport,
           const OlderServers& older) {
   // Tables and configurations first: the first request must find them.
-  if (absl::Status status = server.Start(); !status.ok()) return FailedToStart(status);
+  if (absl::Status status = meta.Start(); !status.ok()) return FailedToStart(status);
   if (absl::Status status = transport.Listen(); !status.ok()) return FailedToStart(status);
   JoinReminder reminder(older, config.cluster_name);
   return RunUntilStopped(
       "arion_meta", config.stop_time_max, [&] { reminder.OnMinute(); },
-      [&](const StopDone& done) { server.Stop([done] { done(absl::OkStatus()); }); });
+      [&](const StopDone& done) { meta.Stop([done] { done(absl::OkStatus()); }); });
 }
 
 int Main(int argc, char** argv) {
@@ -88,15 +87,22 @@ int Main(int argc, char** argv) {
   const int64_t connections = limit->limit - OpenFilesToStart(0) / 2;
   const auto without_id =
       // Told to recover, it must not make an id: it takes the one that the replica servers know.
-      config.meta.recover_from_replica_servers ? NewCluster::kLearn : NewCluster::kMake;
+      // One of several takes that of ZooKeeper.
+      config.meta.recover_from_replica_servers ||
+              config.meta_state == ServerConfig::MetaState::kZooKeeper
+          ? NewCluster::kLearn
+          : NewCluster::kMake;
   if (absl::Status status =
           TakeOrMakeClusterId(env, config.meta_data_directory, without_id, &cluster);
       !status.ok())
     return FailedToStart(status);
+  MetaProcess* process = nullptr;  // once there is one
   // Only answers of replica servers to the question of a recovery teach the id.
-  AccessControl access(
-      config.access, cluster, absl::StrCat(kRpcQueryReplicaInfo, "_ACK"),
-      [&](uint32_t) { ReplaceClusterIdLater(env, config.meta_data_directory, cluster); });
+  AccessControl access(config.access, cluster, absl::StrCat(kRpcQueryReplicaInfo, "_ACK"),
+                       [&](uint32_t id) {
+                         ReplaceClusterIdLater(env, config.meta_data_directory, cluster);
+                         if (process != nullptr) process->StoreClusterId(id);
+                       });
   OlderServers older(OlderServersPolicy(config.join_pegasus_cluster), env.clock());
   // A meta server meets older servers by their beacons.
   access.LetIn(older, AccessControl::Introduce::kByBeacon);
@@ -115,8 +121,6 @@ int Main(int argc, char** argv) {
                                          .connections_max = connections});
   ServerPages pages(ServerKind::kMeta, config, env, transport, access);
   LogBanner("arion_meta", config, Banner(config, limit->limit, connections, cluster));
-  JournalMetaStore store(env, config.meta_data_directory,
-                         {.reserve_bytes = config.meta_disk_reserve_bytes});
   config.meta.other_requests = [&commands = pages.commands()](InboundRequest& request) {
     return commands.Handle(request);
   };
@@ -127,7 +131,13 @@ int Main(int argc, char** argv) {
   // As a client of theirs.
   AsioTransport to_other_clusters(&env.loops(), {});
   config.meta.to_other_clusters = &to_other_clusters;
-  MetaServer server(env, transport, store, config.meta);
+  const absl::StatusOr<std::unique_ptr<MetaProcess>> made =
+      MetaProcess::Make(config, env, transport, cluster);
+  if (!made.ok()) return FailedToStart(made.status());
+  MetaProcess& meta = **made;
+  process = &meta;
+  transport.SetHandler(meta.Handler());
+  MetaService& server = meta.service();
   // On a page's or command's thread; each of the three is thread-safe.
   pages.settings().OnChange([&server, &older](const ServerConfig& changed) {
     SetLogLevel(changed.log_level);
@@ -145,7 +155,7 @@ int Main(int argc, char** argv) {
   });
   const MetricRegistrations older_servers = RegisterOlderServers(pages.registry(), older);
   AddClusterPage(pages, metrics, env.clock());
-  int exit_code = Serve(config, server, transport, older);
+  int exit_code = Serve(config, meta, transport, older);
   // No request arrives any more; then the pages end, which still read the server; then the loops.
   transport.Stop();
   to_other_clusters.Stop();

@@ -395,8 +395,21 @@ struct QueryConfigRequest {
   }
   bool operator==(const QueryConfigRequest&) const = default;
 };
-// The answer. A follower (which Arion does not have) answers kForwardToOthers, with the leader as
-// the primary of its only partition.
+// The answer to any request of a meta server that does not lead, kForwardToOthers, but for the two
+// that have a place for the leader: beacons, and questions for routes. Field 1000 is Arion's, and a
+// text, because older clients can't pass over an address.
+struct ForwardResponse {
+  ErrorCode err = ErrorCode::kForwardToOthers;
+  std::optional<std::string> arion_leader;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.err), v(1000, s.arion_leader);
+  }
+  bool operator==(const ForwardResponse&) const = default;
+};
+
+// The answer. A meta server that does not lead answers kForwardToOthers, with the leader as the
+// primary of its only partition.
 struct QueryConfigResponse {
   ErrorCode err = ErrorCode::kOk;
   int32_t app_id = 0;

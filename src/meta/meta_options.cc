@@ -7,6 +7,17 @@
 
 namespace arion {
 
+void TakeChangeable(const MetaServerOptions& from, MetaServerOptions* to) {
+  to->guardian_interval = from.guardian_interval;
+  to->min_live_node_count_for_unfreeze = from.min_live_node_count_for_unfreeze;
+  to->node_live_percentage_threshold_for_update = from.node_live_percentage_threshold_for_update;
+  to->replica_assign_delay_for_dropouts = from.replica_assign_delay_for_dropouts;
+  to->hold_dropped_app = from.hold_dropped_app;
+  to->min_allowed_replica_count = from.min_allowed_replica_count;
+  to->max_allowed_replica_count = from.max_allowed_replica_count;
+  to->balance_only_moves_primaries = from.balance_only_moves_primaries;
+}
+
 FunctionLevel LevelOf(const ClusterState& state, const MetaServerOptions& options) {
   return state.Level({.min_live_node_count = options.min_live_node_count_for_unfreeze,
                       .live_percentage = options.node_live_percentage_threshold_for_update});

@@ -73,6 +73,8 @@ struct MetaServerOptions {
   std::function<bool(InboundRequest&)> other_requests;
 };
 
+// Those settings that may change in operation, which are read anew each time.
+void TakeChangeable(const MetaServerOptions& from, MetaServerOptions* to);
 // The function level that holds.
 FunctionLevel LevelOf(const ClusterState& state, const MetaServerOptions& options);
 // `options` outlives them.

@@ -44,26 +44,23 @@ void NotePassedOver(Partition& partition, std::optional<Endpoint> node, Instant 
 }
 
 // Of a state that can't be understood.
-absl::Status WithWayBack(const absl::Status& status) {
+absl::Status WithWayBack(const absl::Status& status, const MetaStore& store) {
   if (!absl::IsDataLoss(status)) return status;
-  return absl::DataLossError(absl::StrCat(
-      status.message(),
-      ". The way back: put a whole copy of the file in its place; or move it aside, start this "
-      "meta "
-      "server again, and have the state learned from the replica servers, arion_shell's recover -s "
-      "SERVER,... (all of them), before anybody makes a table"));
+  return absl::DataLossError(absl::StrCat(status.message(), ". The way back: ", store.WayBack()));
 }
 
 }  // namespace
 
-MetaServer::State::State(Environment& env, Transport& transport, MetaStore& store,
-                         MetaServerOptions options)
+MetaServer::State::State(Environment& env, Transport& transport, std::shared_ptr<MetaStore> store,
+                         MetaServerOptions options, std::shared_ptr<MetaServerStats> stats)
     : env_(env),
       transport_(transport),
       options_(std::move(options)),
       codec_(options_.peer_generation),
       strand_(env.NewStrand("meta")),
-      store_(store, env.clock(), strand_, owner_life_, [this] { SchedulePlan(); }),
+      owned_store_(std::move(store)),
+      store_(*owned_store_, env.clock(), strand_, owner_life_, [this] { SchedulePlan(); }),
+      stats_(std::move(stats)),
       detector_({.grace = options_.grace,
                  .stable_running = options_.stable_running,
                  .max_successive_unstable_restarts = options_.max_successive_unstable_restarts}),
@@ -86,7 +83,7 @@ MetaServer::State::State(Environment& env, Transport& transport, MetaStore& stor
                        .options = options_,
                        .codec = codec_,
                        .clock = env.clock(),
-                       .changes = stats_.configuration_changes},
+                       .changes = stats_->configuration_changes},
                       {.settled = [this](int32_t app_id) { table_changes_.Continue(app_id); },
                        .split = [this](Table& table) { table_news_.Begin(table); },
                        .plan = [this] { SchedulePlan(); }}),
@@ -148,7 +145,7 @@ ServerRequests::Uses MetaServer::State::UsesOfServers() {
           .codec = codec_,
           .clock = env_.clock(),
           .life = 1 + static_cast<int64_t>(env_.random().Below(INT64_MAX)),
-          .deaths = stats_.server_deaths};
+          .deaths = stats_->server_deaths};
 }
 
 ServerRequests::Events MetaServer::State::EventsOfServers() {
@@ -199,22 +196,24 @@ RecoveryRequests::Uses MetaServer::State::UsesOfRecovery() {
 
 absl::Status MetaServer::State::Start() {
   owner_life_.Begin(weak_from_this());
-  // Until the state is loaded, requests are told so.
-  transport_.SetHandler(
-      [weak = weak_from_this(), other = options_.other_requests](InboundRequest request) {
-        if (other && other(request)) return;
-        if (auto self = weak.lock()) self->Handle(std::move(request));
-      });
-  // On the caller's thread, which may wait. The handler is set before, so that clients hear at once
-  // that they must wait, instead of running into timeouts.
+  // On the caller's thread, which may wait.
   auto entries = store_.Load();
-  if (!entries.ok()) return WithWayBack(entries.status());
-  auto state = ClusterState::Load(*entries);
-  if (!state.ok()) return WithWayBack(state.status());
+  if (!entries.ok()) return WithWayBack(entries.status(), *owned_store_);
+  using Lacking = ClusterState::Lacking;
+  auto state = ClusterState::Load(
+      *entries, owned_store_->MayStoreInPart() ? Lacking::kIsMade : Lacking::kIsDamage);
+  if (!state.ok()) return WithWayBack(state.status(), *owned_store_);
   strand_->Post([weak = weak_from_this(), loaded = *std::move(state)]() mutable {
     if (auto self = weak.lock()) self->Begin(std::move(loaded));
   });
   return absl::OkStatus();
+}
+
+RequestHandler MetaServer::State::Handler() {
+  return [weak = weak_from_this(), other = options_.other_requests](InboundRequest request) {
+    if (other && other(request)) return;
+    if (auto self = weak.lock()) self->Handle(std::move(request));
+  };
 }
 
 void MetaServer::State::Handle(InboundRequest request) {
@@ -228,17 +227,8 @@ void MetaServer::State::Reconfigure(const MetaServerOptions& options) {
   strand_->Post([weak = weak_from_this(), options] {
     auto self = weak.lock();
     if (!self) return;
-    // Only what is read anew each time. The detector, for one, took its grace at construction.
-    MetaServerOptions& ours = self->options_;
-    ours.guardian_interval = options.guardian_interval;
-    ours.min_live_node_count_for_unfreeze = options.min_live_node_count_for_unfreeze;
-    ours.node_live_percentage_threshold_for_update =
-        options.node_live_percentage_threshold_for_update;
-    ours.replica_assign_delay_for_dropouts = options.replica_assign_delay_for_dropouts;
-    ours.hold_dropped_app = options.hold_dropped_app;
-    ours.min_allowed_replica_count = options.min_allowed_replica_count;
-    ours.max_allowed_replica_count = options.max_allowed_replica_count;
-    ours.balance_only_moves_primaries = options.balance_only_moves_primaries;
+    // The detector, for one, took its grace at construction.
+    TakeChangeable(options, &self->options_);
     self->SchedulePlan();
   });
 }
@@ -381,7 +371,7 @@ void MetaServer::State::RunPlan() {
                                << "] stored, " << partition.shown.ballot
                                << " known to a server: " << step.reason;
     }
-    if (step.IsChoiceFailed(partition.config)) stats_.primary_choice_failures.Add();
+    if (step.IsChoiceFailed(partition.config)) stats_->primary_choice_failures.Add();
     if (!can_store) continue;  // nor may a primary stop serving to ask for what was proposed
     if (step.write) {
       LOG(INFO) << "meta: [" << step.pid << " " << partition.config.ballot << "] " << step.reason;
@@ -460,12 +450,14 @@ void MetaServer::State::WakeAt(Instant when) {
   });
 }
 
-MetaServer::MetaServer(Environment& env, Transport& transport, MetaStore& store,
-                       MetaServerOptions options)
-    : state_(std::make_shared<State>(env, transport, store, std::move(options))) {}
+MetaServer::MetaServer(Environment& env, Transport& transport, std::shared_ptr<MetaStore> store,
+                       MetaServerOptions options, std::shared_ptr<MetaServerStats> stats)
+    : state_(std::make_shared<State>(env, transport, std::move(store), std::move(options),
+                                     std::move(stats))) {}
 
 MetaServer::~MetaServer() = default;
 
+RequestHandler MetaServer::Handler() const { return state_->Handler(); }
 absl::Status MetaServer::Start() { return state_->Start(); }
 void MetaServer::Stop(std::function<void()> done) { state_->Stop(std::move(done)); }
 void MetaServer::Handle(InboundRequest request) { state_->Handle(std::move(request)); }

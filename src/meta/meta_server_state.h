@@ -43,14 +43,16 @@ namespace arion {
 // is gone does nothing. Members stand in the order in which they need each other.
 class MetaServer::State : public std::enable_shared_from_this<MetaServer::State> {
  public:
-  State(Environment& env, Transport& transport, MetaStore& store, MetaServerOptions options);
+  State(Environment& env, Transport& transport, std::shared_ptr<MetaStore> store,
+        MetaServerOptions options, std::shared_ptr<MetaServerStats> stats);
 
   absl::Status Start();
   void Stop(std::function<void()> done);
   void Handle(InboundRequest request);
   void Reconfigure(const MetaServerOptions& options);
   void Overview(std::function<void(ClusterOverview)> done);
-  const MetaServerStats& stats() const { return stats_; }
+  const MetaServerStats& stats() const { return *stats_; }
+  RequestHandler Handler();
 
  private:
   // kAwaitsRecovery: nothing is stored, and it was configured to be told to recover first.
@@ -92,9 +94,10 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   RequestHandlers handlers_;
   const StrandPtr strand_;
   OwnerLife owner_life_;
+  const std::shared_ptr<MetaStore> owned_store_;
   StoreGuard store_;
 
-  MetaServerStats stats_;
+  const std::shared_ptr<MetaServerStats> stats_;
   Phase phase_ = Phase::kStarting;
   Phase phase_before_recovery_ = Phase::kStarting;
   ClusterState state_;

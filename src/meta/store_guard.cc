@@ -27,6 +27,7 @@ void StoreGuard::Commit(std::vector<MetaStore::Change> batch, StoreNeed need, St
 }
 
 void StoreGuard::Note(const absl::Status& stored, StoreNeed need) {
+  if (absl::IsInvalidArgument(stored)) return;  // of this change alone; its asker was told
   // A table's change that found no room is no reason to alarm: its asker was told.
   if (need == StoreNeed::kToServe || stored.ok()) failure_ = stored;
   // At once, without waiting for the next look.
@@ -37,7 +38,8 @@ void StoreGuard::Note(const absl::Status& stored, StoreNeed need) {
     LOG_EVERY_T(ERROR, 3) << "meta: the state can't be stored now: " << stored;
     return;
   }
-  if (!is_failed_) {
+  // Cancelled: another meta server leads.
+  if (!is_failed_ && !absl::IsCancelled(stored)) {
     LOG(ERROR) << "meta: the state can't be stored any more, restart this server: " << stored;
   }
   is_failed_ = true;
@@ -46,6 +48,7 @@ void StoreGuard::Note(const absl::Status& stored, StoreNeed need) {
 
 ErrorCode StoreGuard::ErrorOf(const absl::Status& stored) {
   if (stored.ok()) return ErrorCode::kOk;
+  if (absl::IsInvalidArgument(stored)) return ErrorCode::kInvalidParameters;
   return LacksSpace(stored) ? ErrorCode::kDiskInsufficient : ErrorCode::kFileOperationFailed;
 }
 

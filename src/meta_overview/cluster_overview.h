@@ -114,6 +114,15 @@ struct WorkOverview {
   Endpoint node;
 };
 
+// Of a meta server: which of several leads.
+struct Leadership {
+  bool is_leader = true;
+  // Invalid: not known. Its own address where it leads.
+  Endpoint leader;
+  // When this one began to lead; 0: it does not, or is the only one.
+  int64_t since_unix_ms = 0;
+};
+
 // The whole cluster at one moment: a copy, so that pages and metrics read it on their own threads.
 // MetaServer::Overview makes it on the meta server's strand and adds `store` and the warnings that
 // only it knows.
@@ -130,6 +139,7 @@ struct ClusterOverview {
   std::vector<WorkOverview> work;
   std::vector<ClusterWarning> warnings;
   StoreRoom store;
+  Leadership leadership;
 };
 
 // `write_members_min`: mutation_2pc_min_replica_count.

@@ -164,6 +164,21 @@ void WriteWork(JsonWriter& json, const WorkOverview& work) {
   json.EndObject();
 }
 
+void WriteLeadership(JsonWriter& json, const Leadership& leadership) {
+  json.Key("leadership");
+  json.StartObject();
+  json.Key("is_leader");
+  json.Bool(leadership.is_leader);
+  json.Key("leader");
+  if (leadership.leader.IsValid()) {
+    WriteText(json, leadership.leader.ToString());
+  } else {
+    json.Null();
+  }
+  WriteField(json, "since_unix_ms", leadership.since_unix_ms);
+  json.EndObject();
+}
+
 }  // namespace
 
 std::string OverviewJson(const ClusterOverview& overview, int64_t unix_ms) {
@@ -176,6 +191,7 @@ std::string OverviewJson(const ClusterOverview& overview, int64_t unix_ms) {
   WriteField(json, "wrong", health.wrong);
   WriteField(json, "doing", health.doing);
   WriteField(json, "level", FunctionLevelName(overview.level));
+  WriteLeadership(json, overview.leadership);
   json.Key("warnings");
   json.StartArray();
   for (const ClusterWarning& warning : overview.warnings) WriteWarning(json, warning);

@@ -352,6 +352,14 @@ absl::Status ParseCommitted(std::string_view key, const std::string& text, Table
   return absl::OkStatus();
 }
 
+// As of a table that has just been created; or dropped before it was whole.
+PartitionConfiguration UnmadePartition(const AppInfo& info, int32_t index) {
+  PartitionConfiguration config{.pid = {info.app_id, index},
+                                .max_replica_count = info.max_replica_count};
+  if (info.status == AppStatus::kDropped) config.partition_flags |= kPartitionDropped;
+  return config;
+}
+
 }  // namespace
 
 const ReplicaInfo* Node::LoadedReplica(PartitionId pid) const {
@@ -407,7 +415,8 @@ bool Node::IsLoading(PartitionId pid) const {
   return found != replicas.end() && found->second.loading.value_or(false);
 }
 
-absl::StatusOr<ClusterState> ClusterState::Load(const std::map<std::string, std::string>& entries) {
+absl::StatusOr<ClusterState> ClusterState::Load(const std::map<std::string, std::string>& entries,
+                                                Lacking lacking) {
   ClusterState state;
   // Pegasus' meta server writes this while it rewrites the whole state: what is there is a part of
   // it.
@@ -449,12 +458,13 @@ absl::StatusOr<ClusterState> ClusterState::Load(const std::map<std::string, std:
       stored.push_back(partitions.contains({app_id, i}));
     ASSIGN_OR_RETURN(table.split, LoadSplit(entries, table.info, stored));
     for (int32_t i = 0; i < table.info.partition_count; ++i) {
-      const bool may_be_missing = table.split && i >= table.split->from;
-      if (!stored[i] && !may_be_missing)
+      const bool is_child = table.split && i >= table.split->from;
+      if (!stored[i] && !is_child && lacking == Lacking::kIsDamage)
         return Damaged(absl::StrCat(kAppsPrefix, app_id, "/", i), "missing");
       Partition partition;
-      partition.config =
-          stored[i] ? std::move(partitions[{app_id, i}]) : UnregisteredChild(table.info, i);
+      partition.config = stored[i]  ? std::move(partitions[{app_id, i}])
+                         : is_child ? UnregisteredChild(table.info, i)
+                                    : UnmadePartition(table.info, i);
       // When they left is not stored (nullopt), only in which order.
       for (Endpoint node : partition.config.last_drops) partition.dropped.push_back({.node = node});
       // A member that is named may hold a lease from the meta server's former life. So it has an

@@ -368,8 +368,12 @@ struct ClusterState {
   // The level that was set last; nullopt: never.
   std::optional<FunctionLevel> function_level;
 
+  // A partition of which nothing is stored: damage; or, where a table is not stored in one piece,
+  // left out when its table was being made, and still to be made.
+  enum class Lacking { kIsDamage, kIsMade };
   // Reads what a MetaStore holds.
-  static absl::StatusOr<ClusterState> Load(const std::map<std::string, std::string>& entries);
+  static absl::StatusOr<ClusterState> Load(const std::map<std::string, std::string>& entries,
+                                           Lacking lacking = Lacking::kIsDamage);
 
   Table* FindTable(int32_t app_id);
   const Table* FindTable(int32_t app_id) const;

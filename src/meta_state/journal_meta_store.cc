@@ -427,4 +427,10 @@ void JournalMetaStore::Look(StrandPtr reply_on, absl::AnyInvocable<void(const St
   queue_->Look(std::move(reply_on), std::move(done));
 }
 
+std::string JournalMetaStore::WayBack() const {
+  return "put a whole copy of the file in its place; or move it aside, start this meta server "
+         "again, and have the state learned from the replica servers, arion_shell's recover -s "
+         "SERVER,... (all of them), before anybody makes a table";
+}
+
 }  // namespace arion

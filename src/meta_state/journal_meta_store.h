@@ -65,6 +65,7 @@ class JournalMetaStore : public MetaStore {
   void Commit(std::vector<Change> batch, StoreNeed need, StrandPtr reply_on,
               absl::AnyInvocable<void(const absl::Status&)> done) override;
   void Look(StrandPtr reply_on, absl::AnyInvocable<void(const StoreRoom&)> done) override;
+  std::string WayBack() const override;
 
  private:
   class Journal;

@@ -4,9 +4,10 @@
 // Threads   Load: once, before anything else; may wait for the disk. Commit, Look: on the owner's
 //           strand; they wait in a pool.
 // Promises  meta_store/D1  done(OK): all changes of the batch are durable. done(ResourceExhausted),
-//               there was no space, and done(Unavailable), it could not be written: nothing of the
-//               batch is or will be stored, and later batches may be. done(another error): the
-//               store stays failed, and nothing may be assumed of the batch.
+//               there was no space, done(Unavailable), it could not be written, and
+//               done(InvalidArgument), it is too much for one change: nothing of the batch is or
+//               will be stored, and later batches may be. done(another error): the store stays
+//               failed, and nothing may be assumed of the batch.
 //           meta_store/D2  Batches that become durable do so in the order of Commit calls.
 //           meta_store/D3  What is kToServe is stored while a part of the reserve is left that it
 //               fits into.
@@ -50,6 +51,11 @@ class MetaStore {
   // Sees how much room there is, and makes the reserve whole where there is enough. To be called
   // every second or so.
   virtual void Look(StrandPtr reply_on, absl::AnyInvocable<void(const StoreRoom&)> done) = 0;
+  // Whether a batch may have been stored in part when its writer's life ended: of a new table then,
+  // some partitions are missing.
+  virtual bool MayStoreInPart() const { return false; }
+  // What a person can do where the state can't be understood.
+  virtual std::string WayBack() const { return "put a whole copy of it in its place"; }
 };
 
 }  // namespace arion

@@ -224,6 +224,7 @@ ARION_MESSAGE(TableChangedResponse);
 ARION_MESSAGE(DuplicationSyncRequest);
 ARION_MESSAGE(DuplicationSyncResponse);
 ARION_MESSAGE(QueryConfigRequest);
+ARION_MESSAGE(ForwardResponse);
 ARION_MESSAGE(QueryConfigResponse);
 ARION_MESSAGE(CreateAppRequest);
 ARION_MESSAGE(CreateAppResponse);

@@ -106,7 +106,7 @@ void ServerLives::StartMeta() {
   SimEnvironment& env = meta_.node->Start();
   meta_.transport = std::make_unique<SimTransport>(network_, *meta_.node, meta_.endpoint);
   meta_.abroad = NewEndAbroad(*meta_.node, meta_.endpoint);
-  meta_.store = std::make_unique<CheckedMetaStore>(
+  meta_.store = std::make_shared<CheckedMetaStore>(
       std::make_unique<JournalMetaStore>(
           env, ClusterSettings::kMetaRoot,
           JournalMetaStoreOptions{.reserve_bytes = ClusterSettings::kMetaReserveBytes}),
@@ -129,7 +129,8 @@ absl::Status ServerLives::StartMetaServer(Environment& env) {
   if (!settings_.run.topology.has_old_meta) {
     MetaServerOptions options = settings_.meta;
     options.to_other_clusters = meta_.abroad.get();
-    meta_.server = std::make_unique<MetaServer>(env, *meta_.transport, *meta_.store, options);
+    meta_.server = std::make_unique<MetaServer>(env, *meta_.transport, meta_.store, options);
+    meta_.transport->SetHandler(meta_.server->Handler());
     return meta_.server->Start();
   }
   meta_.old = std::make_unique<OldMetaServer>(

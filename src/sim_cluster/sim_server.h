@@ -93,7 +93,7 @@ struct SimMeta {
   std::unique_ptr<SimTransport> transport;
   // As a server's.
   std::unique_ptr<SimTransport> abroad;
-  std::unique_ptr<CheckedMetaStore> store;
+  std::shared_ptr<CheckedMetaStore> store;
   std::unique_ptr<MetaServer> server;
   // A meta server of 2.5.0, in place of `server`.
   std::unique_ptr<OldMetaServer> old;

@@ -80,13 +80,14 @@ class Server:
         for path in self.data_directories():
             os.makedirs(path, exist_ok=True)
         lines = ["[arion.server]", "cluster_name = test", f"listen = {self.address}",
-                 f"meta_servers = {self.cluster.meta.address}", f"lease = {2 * PATIENCE:g}s",
-                 f"grace = {3 * PATIENCE:g}s"]
+                 f"meta_servers = {self.cluster.meta_addresses()}", f"lease = {self.cluster.lease * PATIENCE:g}s",
+                 f"grace = {(self.cluster.lease + 1) * PATIENCE:g}s"]
         if self.role == "meta":
             lines += ["[arion.meta]", f"meta_data_dir = {self.data_directories()[0]}", "guardian_interval = 1s",
                       "lost_member_wait = 10s", "unstable_restarts_max = 0",
                       # How full the disk is that the tests run on decides nothing: all servers share it.
                       "disk_room_percent = 0"]
+            lines += [f"{key} = {value}" for key, value in self.cluster.meta_settings.items()]
         else:
             disks = ",".join(f"d{i}:{path}" for i, path in enumerate(self.data_directories()))
             # The host's other users make flushes late: only the test of slow disks has copies leave for that.
@@ -193,10 +194,11 @@ class Cluster:
     """`replica_settings`: further keys of [arion.replica], in which {directory}, the server's own, begins a directory to make.
     `network`: a network.Network, in which each server gets a place of its own. `replica_command`, `meta_command`: what takes the
     place of the program, with its first arguments; it runs in the server's directory. `replica_threads`: event loops of a replica
-    server; 0: its default. `replica_class`: of its replica servers."""
+    server; 0: its default. `replica_class`: of its replica servers. `metas`: how many meta servers; several need where their state is in
+    `meta_settings`, further keys of [arion.meta]. `lease`: in seconds."""
 
     def __init__(self, servers=3, data_dirs=1, replica_settings=None, network=None, replica_command=None, meta_command=None,
-                 replica_threads=0, replica_class=Server):
+                 replica_threads=0, replica_class=Server, metas=1, meta_settings=None, lease=2):
         self.network = network
         self.replica_threads = replica_threads
         self.replica_command = replica_command
@@ -204,16 +206,35 @@ class Cluster:
         self.directory = tempfile.mkdtemp(prefix="arion-cluster-")
         self.data_dirs = data_dirs
         self.replica_settings = replica_settings or {}
-        ports = free_ports(servers + 1)
-        self.meta = None
-        self.meta = Server(self, "meta", 1, ports[0])
-        self.replicas = [replica_class(self, "replica", i + 1, port) for i, port in enumerate(ports[1:])]
+        self.meta_settings = meta_settings or {}
+        self.lease = lease
+        ports = free_ports(servers + metas)
+        self.metas = [Server(self, "meta", i + 1, port) for i, port in enumerate(ports[:metas])]
+        self.replicas = [replica_class(self, "replica", i + 1, port) for i, port in enumerate(ports[metas:])]
         for server in self.servers():
             os.makedirs(server.directory)
         atexit.register(self.destroy)
 
+    @property
+    def meta(self):
+        """The only meta server, or the one of several that leads; the first one where none does."""
+        return self.metas[0] if len(self.metas) == 1 else self.leader() or self.metas[0]
+
+    def leader(self):
+        """Of several meta servers the one that leads, as it says; None: none does."""
+        for server in self.metas:
+            try:
+                if server.is_running() and value_of(metrics(server), "arion_meta_leads") == 1:
+                    return server
+            except (OSError, AssertionError):
+                pass
+        return None
+
+    def meta_addresses(self):
+        return ",".join(server.address for server in self.metas)
+
     def servers(self):
-        return [self.meta, *self.replicas]
+        return [*self.metas, *self.replicas]
 
     def replica_pids(self):
         return [server.process.pid for server in self.replicas]

@@ -7,11 +7,12 @@
 #include <atomic>
 #include <cstdio>
 #include <mutex>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
 
-DEFINE_string(meta, "127.0.0.1:34601", "meta server");
+DEFINE_string(meta, "127.0.0.1:34601", "meta servers, with commas between");
 DEFINE_string(table, "temp", "table");
 DEFINE_string(prefix, "cc", "prefix of the keys");
 DEFINE_int32(threads, 4, "writing threads");
@@ -49,7 +50,10 @@ class Writer {
 
 int main(int argc, char** argv) {
   gflags::ParseCommandLineFlags(&argc, &argv, true);
-  auto client = arion::Client::Create({.meta_servers = {FLAGS_meta}});
+  std::vector<std::string> metas;
+  std::stringstream all(FLAGS_meta);
+  for (std::string one; std::getline(all, one, ',');) metas.push_back(one);
+  auto client = arion::Client::Create({.meta_servers = metas});
   if (!client.ok()) {
     fprintf(stderr, "%s\n", client.status().ToString().c_str());
     return 1;

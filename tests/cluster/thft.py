@@ -169,4 +169,5 @@ def create_table(meta, table, partitions, replicas, environments=None):
         error, _, _, result = read_reply(connection)
     if error != "ERR_OK":
         return error
-    return Reader(result).fields({0: lambda r: r.fields({1: lambda r: r.text().decode(), 2: _i32})})[0].get(1, "ERR_OK")
+    return Reader(result).fields({0: lambda r: r.fields({1: lambda r: r.text().decode(), 2: _i32,
+                                                          1000: lambda r: r.text().decode()})})[0].get(1, "ERR_OK")

@@ -91,15 +91,16 @@ class World {
   void StartMeta() {
     sim::SimEnvironment& env = meta_node_.Start();
     meta_transport_ = std::make_unique<sim::SimTransport>(network_, meta_node_, kMeta);
-    store_ = std::make_unique<JournalMetaStore>(env, "/meta",
-                                                JournalMetaStoreOptions{.reserve_bytes = 0});
+    const auto store = std::make_shared<JournalMetaStore>(
+        env, "/meta", JournalMetaStoreOptions{.reserve_bytes = 0});
     MetaServerOptions options;
     options.guardian_interval = absl::Seconds(1);
     options.replica_assign_delay_for_dropouts = absl::Seconds(2);
     options.max_successive_unstable_restarts = 0;
     options.cluster_ids = {{options.cluster_name, 1}, {"other", 2}};
     options.clusters = {{"other", {{"elsewhere", 34601}}}};
-    meta_ = std::make_unique<MetaServer>(env, *meta_transport_, *store_, options);
+    meta_ = std::make_unique<MetaServer>(env, *meta_transport_, store, options);
+    meta_transport_->SetHandler(meta_->Handler());
     const absl::Status started = meta_->Start();
     if (!started.ok()) std::fprintf(stderr, "%s\n", started.ToString().c_str());
     FuzzRequire(started.ok());
@@ -107,7 +108,6 @@ class World {
   void KillMeta() {
     meta_node_.Crash(sim::CrashMode::kPowerRandom);
     meta_.reset();
-    store_.reset();
     meta_transport_.reset();
   }
   void Restart() {
@@ -216,7 +216,6 @@ class World {
   sim::SimNetwork network_{world_};
   sim::SimNode& meta_node_ = world_.AddNode("meta");
   std::unique_ptr<sim::SimTransport> meta_transport_;
-  std::unique_ptr<JournalMetaStore> store_;
   std::unique_ptr<MetaServer> meta_;
   std::vector<std::unique_ptr<sim::SimTransport>> servers_;
   std::vector<StrandPtr> strands_;

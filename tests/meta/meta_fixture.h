@@ -81,9 +81,12 @@ class MetaFixture : public testing::Test {
 
   absl::Status StartMeta() {
     sim::SimEnvironment& env = node_.Start();
-    store_ = std::make_unique<JournalMetaStore>(
-        env, "/meta", JournalMetaStoreOptions{.reserve_bytes = reserve_bytes_});
-    server_ = std::make_unique<MetaServer>(env, transport_, *store_, options_);
+    server_ = std::make_unique<MetaServer>(
+        env, transport_,
+        std::make_shared<JournalMetaStore>(
+            env, "/meta", JournalMetaStoreOptions{.reserve_bytes = reserve_bytes_}),
+        options_);
+    transport_.SetHandler(server_->Handler());
     absl::Status started;
     env.RunInPool([&] { started = server_->Start(); });
     world_.RunFor(absl::Milliseconds(10));
@@ -93,7 +96,6 @@ class MetaFixture : public testing::Test {
     transport_.called.clear();
     node_.Crash(mode);
     server_.reset();
-    store_.reset();
   }
 
   // What the server answers within `limit`; nullopt: nothing.
@@ -272,7 +274,6 @@ class MetaFixture : public testing::Test {
   RecordingTransport transport_;
   MetaServerOptions options_;
   uint64_t reserve_bytes_ = 0;
-  std::unique_ptr<JournalMetaStore> store_;
   std::unique_ptr<MetaServer> server_;
   std::map<int, PlayedServer> servers_;
   int64_t next_start_time_ = 0;

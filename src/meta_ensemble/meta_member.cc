@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "meta_ensemble/meta_member.h"
+
+#include <absl/strings/str_cat.h>
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/cluster_identity.h"
+#include "base/log.h"
+#include "env/clock.h"
+#include "env/environment.h"
+#include "meta/meta_options.h"
+#include "meta/meta_server.h"
+#include "meta/owner_life.h"
+#include "meta_ensemble/follower_answers.h"
+#include "meta_ensemble/leader_lock.h"
+#include "meta_ensemble/state_tree.h"
+#include "meta_ensemble/zookeeper_meta_store.h"
+#include "meta_overview/cluster_overview.h"
+#include "zookeeper/zookeeper_session.h"
+
+namespace arion {
+namespace {
+
+// Between a life and the next.
+constexpr absl::Duration kPause = absl::Seconds(1);
+// After something that a person has to mend.
+constexpr absl::Duration kLongPause = absl::Seconds(10);
+constexpr char kClusterIdKey[] = "/arion/cluster_id";
+
+}  // namespace
+
+class MetaMember::State : public std::enable_shared_from_this<State> {
+ public:
+  State(Environment& env, Transport& transport, ZooKeeper& zookeeper, MetaMemberOptions options,
+        MetaServerOptions meta)
+      : env_(env),
+        transport_(transport),
+        zookeeper_(zookeeper),
+        options_(std::move(options)),
+        root_(options_.root == "/" ? "" : options_.root),
+        meta_(std::move(meta)),
+        other_requests_(meta_.other_requests),
+        strand_(env.NewStrand("meta ensemble")),
+        stats_(std::make_shared<MetaServerStats>()) {}
+
+  RequestHandler Handler() {
+    return [weak = weak_from_this(), other = other_requests_](InboundRequest request) {
+      if (other && other(request)) return;
+      if (const auto self = weak.lock()) self->Handle(std::move(request));
+    };
+  }
+
+  void Start() {
+    Post([this] { Begin(); });
+  }
+
+  void Stop(std::function<void()> done) {
+    strand_->Post([self = shared_from_this(), done = std::move(done)] {
+      self->is_stopped_ = true;
+      self->EndLife();
+      if (done) done();
+    });
+  }
+
+  void Handle(InboundRequest request) {
+    auto shared = std::make_shared<InboundRequest>(std::move(request));
+    Post([this, shared] { OnRequest(std::move(*shared)); });
+  }
+
+  void Reconfigure(const MetaServerOptions& options) {
+    Post([this, options] {
+      TakeChangeable(options, &meta_);
+      if (server_) server_->Reconfigure(options);
+    });
+  }
+
+  void StoreClusterId(uint32_t id) {
+    Post([this, id] {
+      if (!Leads()) return;
+      using Kind = ZooKeeperStep::Kind;
+      session_->Commit(
+          {{Kind::kCheck, lock_node_}, {Kind::kSet, PathOf(kClusterIdKey), FormatClusterId(id)}},
+          [path = PathOf(kClusterIdKey)](const absl::Status& stored) {
+            LOG_IF(ERROR, !stored.ok()) << "meta: the cluster's id, which was learned "
+                                        << "anew, is not in " << path << ": " << stored;
+          });
+    });
+  }
+
+  void Overview(std::function<void(ClusterOverview)> done) {
+    Post([this, done = std::move(done)] {
+      Leadership now{.is_leader = Leads(), .leader = leader_.value_or(Endpoint())};
+      if (now.is_leader) now.leader = transport_.local();
+      now.since_unix_ms = now.is_leader ? led_since_ms_ : 0;
+      if (!now.is_leader) {
+        ClusterOverview overview;
+        overview.leadership = now;
+        return done(std::move(overview));
+      }
+      server_->Overview([done, now](ClusterOverview overview) {
+        overview.leadership = now;
+        done(std::move(overview));
+      });
+    });
+  }
+
+  const MetaServerStats& stats() const { return *stats_; }
+
+ private:
+  template <class Run>
+  void Post(Run run) {
+    strand_->Post([weak = weak_from_this(), run = std::move(run)]() mutable {
+      if (const auto self = weak.lock()) run();
+    });
+  }
+  // `run`, unless this is gone or its life has ended since.
+  template <class Run>
+  auto InLife(Run run) {
+    return [weak = weak_from_this(), life = life_,
+            run = std::move(run)]<class... Arguments>(Arguments&&... arguments) mutable {
+      const auto self = weak.lock();
+      if (self && self->life_ == life) run(std::forward<Arguments>(arguments)...);
+    };
+  }
+  std::string PathOf(const char* key) const { return root_ + key; }
+
+  // ---- a life ----
+
+  void Begin() {
+    if (is_stopped_ || session_) return;
+    ++life_;
+    session_ = zookeeper_.Connect(
+        strand_, InLife([this](ZooKeeperSession::State state) { OnSession(state); }));
+  }
+
+  void OnSession(ZooKeeperSession::State state) {
+    switch (state) {
+      case ZooKeeperSession::State::kConnecting:
+        LOG(WARNING) << "meta: no server of ZooKeeper answers";
+        return;
+      case ZooKeeperSession::State::kConnected:
+        if (lock_) lock_->OnConnected();
+        if (store_) store_->OnConnected();
+        if (!lock_ && !is_joining_) LearnClusterId();
+        if (waits_to_load_) ReadTree();
+        return;
+      case ZooKeeperSession::State::kEnded:
+        return GiveUp("the session with ZooKeeper has ended", kPause);
+    }
+  }
+
+  // Not at once: what calls this may be of what ends.
+  void GiveUp(const std::string& why, absl::Duration pause) {
+    LOG(WARNING) << "meta: " << (Leads() ? "leads no longer: " : "stands for election anew: ")
+                 << why;
+    may_lead_ = false;
+    strand_->Post(InLife([this, pause] {
+      EndLife();
+      strand_->PostAfter(pause, [weak = weak_from_this()] {
+        if (const auto self = weak.lock()) self->Begin();
+      });
+    }));
+  }
+
+  void EndLife() {
+    ++life_;
+    may_lead_ = is_joining_ = waits_to_load_ = false;
+    leader_.reset();
+    if (store_) store_->End();
+    if (server_) {
+      // It stops on its own strand, and its store with it.
+      server_->Stop([server = server_] {});
+    }
+    server_.reset();
+    store_.reset();
+    lock_.reset();
+    session_.reset();
+  }
+
+  // ---- the cluster's id ----
+
+  void LearnClusterId() {
+    is_joining_ = true;
+    session_->Get(
+        PathOf(kClusterIdKey), InLife([this](const absl::StatusOr<ZooKeeperNode>& node) {
+          is_joining_ = false;
+          if (node.ok()) return TakeClusterId(node->data);
+          if (absl::IsUnavailable(node.status())) return AgainWhenConnected();
+          if (!absl::IsNotFound(node.status()))
+            return GiveUp(
+                absl::StrCat("can't read ", PathOf(kClusterIdKey), ": ", node.status().message()),
+                kLongPause);
+          const uint32_t known = options_.known_cluster_id();
+          if (known == 0 && !options_.may_make_cluster_id) return Enter();
+          // 1 to 2^32 - 1: 0 means that there is none.
+          MakeClusterId(known != 0 ? known
+                                   : static_cast<uint32_t>(env_.random().Below(UINT32_MAX) + 1));
+        }));
+  }
+
+  void AgainWhenConnected() {
+    strand_->PostAfter(kPause, InLife([this] {
+                         if (!lock_ && !is_joining_) LearnClusterId();
+                       }));
+  }
+
+  void MakeClusterId(uint32_t id) {
+    is_joining_ = true;
+    MakePath(*session_, PathOf("/arion"), InLife([this, id](const absl::Status& made) {
+      if (!made.ok()) {
+        is_joining_ = false;
+        if (absl::IsUnavailable(made)) return AgainWhenConnected();
+        return GiveUp(std::string(made.message()), kLongPause);
+      }
+      session_->Create(
+          PathOf(kClusterIdKey), FormatClusterId(id), ZooKeeperSession::Mode::kPersistent,
+          // Whatever came of it: what is stored holds.
+          InLife([this](const absl::StatusOr<std::string>& made) {
+            is_joining_ = false;
+            if (made.ok() || absl::IsAlreadyExists(made.status())) return LearnClusterId();
+            if (absl::IsUnavailable(made.status())) return AgainWhenConnected();
+            GiveUp(
+                absl::StrCat("can't make ", PathOf(kClusterIdKey), ": ", made.status().message()),
+                kLongPause);
+          }));
+    }));
+  }
+
+  void TakeClusterId(const std::string& text) {
+    const std::optional<uint32_t> id = ParseClusterId(text);
+    const absl::Status taken =
+        !id ? absl::DataLossError(absl::StrCat("node ", PathOf(kClusterIdKey), " holds '", text,
+                                               "', which is no cluster's id: write the 8 "
+                                               "hexadecimal digits into it that the servers' "
+                                               ".arion-cluster files begin with"))
+            : options_.on_cluster_id(*id);
+    if (!taken.ok()) return GiveUp(std::string(taken.message()), kLongPause);
+    Enter();
+  }
+
+  // ---- the election ----
+
+  void Enter() {
+    lock_ = std::make_shared<LeaderLock>(
+        *session_, env_.clock(), strand_, options_.lock_root, transport_.local(),
+        LeaderLock::Events{
+            .on_granted = InLife([this](const std::string& node) { OnGranted(node); }),
+            .on_leader = InLife([this](std::optional<Endpoint> leader) { leader_ = leader; }),
+            .on_lost = InLife([this](const std::string& why) { GiveUp(why, kPause); })});
+    lock_->Start();
+  }
+
+  void OnGranted(const std::string& node) {
+    leader_.reset();
+    lock_node_ = node;
+    led_since_ms_ = env_.clock().WallMicros() / 1000;
+    WatchLease();
+    ReadTree();
+  }
+
+  // Of its own clock: nobody says that the ensemble can't be reached.
+  void WatchLease() {
+    const absl::Duration left = lock_->leads_until() - env_.clock().Now();
+    if (left <= absl::ZeroDuration())
+      return GiveUp("nothing was heard of ZooKeeper for most of the session's timeout", kPause);
+    strand_->PostAfter(left, InLife([this] { WatchLease(); }));
+  }
+
+  void ReadTree() {
+    waits_to_load_ = false;
+    ReadStoredTree(*session_, root_, InLife([this](absl::StatusOr<StoredTree> tree) {
+      if (tree.ok()) return Lead(*std::move(tree));
+      if (absl::IsUnavailable(tree.status())) {
+        waits_to_load_ = true;
+        strand_->PostAfter(kPause, InLife([this] {
+                             if (waits_to_load_) ReadTree();
+                           }));
+        return;
+      }
+      GiveUp(std::string(tree.status().message()), kPause);
+    }));
+  }
+
+  void Lead(StoredTree tree) {
+    if (server_) return;
+    store_ = std::make_shared<ZooKeeperMetaStore>(
+        *session_, strand_, root_, lock_node_, std::move(tree),
+        InLife([this](const std::string& why) { GiveUp(why, kPause); }));
+    server_ = std::make_shared<MetaServer>(env_, transport_, store_, meta_, stats_);
+    if (const absl::Status started = server_->Start(); !started.ok())
+      // Another one may understand it, and a person may mend it meanwhile.
+      return GiveUp(absl::StrCat("the state below ", options_.root,
+                                 " in ZooKeeper can't be understood: ", started.message()),
+                    kLongPause);
+    may_lead_ = true;
+  }
+
+  bool Leads() const {
+    return may_lead_ && server_ && env_.clock().Now() < lock_->leads_until();  // meta_member/E1
+  }
+
+  void OnRequest(InboundRequest request) {
+    if (Leads()) return server_->Handle(std::move(request));
+    const bool is_loading = lock_ && env_.clock().Now() < lock_->leads_until();
+    if (is_loading) return request.responder.Reply(ErrorCode::kServiceNotActive);
+    AnswerAsFollower(leader_, meta_.peer_generation, request);
+  }
+
+  Environment& env_;
+  Transport& transport_;
+  ZooKeeper& zookeeper_;
+  MetaMemberOptions options_;
+  const std::string root_;
+  MetaServerOptions meta_;
+  const std::function<bool(InboundRequest&)> other_requests_;
+  const StrandPtr strand_;
+  const std::shared_ptr<MetaServerStats> stats_;
+
+  bool is_stopped_ = false;
+  uint64_t life_ = 0;
+  bool is_joining_ = false;
+  bool waits_to_load_ = false;
+  // The state was loaded, and nothing has ended this life.
+  bool may_lead_ = false;
+  std::optional<Endpoint> leader_;
+  std::string lock_node_;
+  int64_t led_since_ms_ = 0;
+  std::unique_ptr<ZooKeeperSession> session_;
+  std::shared_ptr<LeaderLock> lock_;
+  std::shared_ptr<ZooKeeperMetaStore> store_;
+  std::shared_ptr<MetaServer> server_;
+};
+
+MetaMember::MetaMember(Environment& env, Transport& transport, ZooKeeper& zookeeper,
+                       MetaMemberOptions options, MetaServerOptions meta)
+    : state_(std::make_shared<State>(env, transport, zookeeper, std::move(options),
+                                     std::move(meta))) {}
+
+MetaMember::~MetaMember() = default;
+
+RequestHandler MetaMember::Handler() const { return state_->Handler(); }
+void MetaMember::Start() { state_->Start(); }
+void MetaMember::Stop(std::function<void()> done) { state_->Stop(std::move(done)); }
+void MetaMember::StoreClusterId(uint32_t id) { state_->StoreClusterId(id); }
+void MetaMember::Handle(InboundRequest request) { state_->Handle(std::move(request)); }
+void MetaMember::Reconfigure(const MetaServerOptions& options) { state_->Reconfigure(options); }
+void MetaMember::Overview(std::function<void(ClusterOverview)> done) {
+  state_->Overview(std::move(done));
+}
+const MetaServerStats& MetaMember::stats() const { return state_->stats(); }
+
+}  // namespace arion

@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+"""Three meta servers with their state in a real ZooKeeper: one leads, the others say who; whatever happens to the leader or to ZooKeeper,
+clients' writes go on, nothing that was answered is lost, and there is one leader again.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+import os
+import signal
+import time
+import unittest
+
+import data_api
+import harness
+import kill_test
+import thft
+import zookeeper
+
+SESSION = 2.0 * harness.PATIENCE
+# A session ends within its timeout and a tick; then the next one loads the state, and servers find it by their beacons.
+FAILOVER_SECONDS = SESSION + 3
+
+
+@unittest.skipIf(zookeeper.missing(), f"not run: needs {zookeeper.missing()}")
+class EnsembleTest(unittest.TestCase):
+    def setUp(self):
+        self.zookeeper = zookeeper.ZooKeeperServer()
+        self.addCleanup(self.zookeeper.close)
+        self.zookeeper.start()
+        self.zookeeper.wait_ready()
+        # Longer than a failover takes: data go on.
+        self.cluster = harness.Cluster(servers=3, metas=3, lease=6, meta_settings={
+            "state": "zookeeper", "zookeeper_hosts": self.zookeeper.hosts, "zookeeper_session_timeout": f"{SESSION:g}s"})
+        self.addCleanup(self.cluster.destroy)
+        self.cluster.start()
+        self.wait_led()
+        harness.wait_for("all servers are heard", lambda: self.cluster.alive() == 3, 30)
+        self.cluster.create_table("temp", partitions=4)
+
+    def tearDown(self):
+        # Before the cluster goes.
+        if self._outcome.result and any(test is self for test, _ in self._outcome.result.failures + self._outcome.result.errors):
+            self.cluster.print_logs()
+
+    def wait_led(self, seconds=30):
+        harness.wait_for("one leads", lambda: self.cluster.leader() is not None, seconds)
+        return self.cluster.leader()
+
+    def leaders(self):
+        return [server for server in self.cluster.metas if server.is_running()
+                and harness.value_of(harness.metrics(server), "arion_meta_leads") == 1]
+
+    def writer(self):
+        """Writes until it is stopped; its gaps are the test's business."""
+        writer = kill_test.Writer([os.path.join(harness.BUILD, "tests", "cluster", "kill_writer"),
+                                   f"--meta={self.cluster.meta_addresses()}", "--table=temp", "--threads=4"], [])
+        self.addCleanup(writer.process.kill)
+        harness.wait_for("writes are acknowledged", lambda: len(writer.keys) > 100)
+        return writer
+
+    def longest_gap(self, writer, is_over, seconds):
+        """(longest time in which nothing was acknowledged, how long it took) until something is over."""
+        began = since = time.monotonic()
+        longest, last = 0, len(writer.keys)
+        while not is_over() and time.monotonic() < began + seconds:
+            time.sleep(0.02)
+            if len(writer.keys) != last:
+                last, since = len(writer.keys), time.monotonic()
+            longest = max(longest, time.monotonic() - since)
+        return longest, time.monotonic() - began
+
+    def check_administered(self, name):
+        """A table can be created, and is served."""
+        self.cluster.create_table(name, partitions=2)
+        api = data_api.DataApi(self.cluster.meta.address, name)
+        self.addCleanup(api.close)
+        api.set(b"k", b"s", b"v")
+        self.assertEqual(api.value(b"k", b"s"), b"v")
+
+    def check_written(self, writer):
+        writer.stop()
+        api = data_api.DataApi(self.cluster.meta.address, "temp", timeout=60)
+        self.addCleanup(api.close)
+        missing = [key for key in writer.keys if api.value(key.encode(), b"s") is None]
+        self.assertEqual(missing, [])
+
+    def test_the_leader_dies(self):
+        writer = self.writer()
+        for _ in range(2):
+            former = self.wait_led()
+            former.kill()
+            gap, took = self.longest_gap(writer, lambda: self.cluster.leader() is not None, 2 * FAILOVER_SECONDS)
+            print(f"led again after {took:.1f} s; longest gap of writes {gap:.2f} s")
+            self.assertLess(took, FAILOVER_SECONDS)
+            self.assertLess(gap, 1, "data go on without a meta server")
+            # Servers find it, and their leases go on.
+            gap, _ = self.longest_gap(writer, lambda: self.cluster.alive() == 3, 10)
+            self.assertLess(gap, 1, "data go on without a meta server")
+            self.assertIsNot(self.cluster.leader(), former)
+            self.check_administered(f"after_{former.name}")
+            former.start()
+            self.cluster.wait_listening(former)
+        self.assertEqual(len(self.leaders()), 1)
+        self.check_written(writer)
+
+    def test_the_leader_stops_cleanly(self):
+        former = self.wait_led()
+        began = time.monotonic()
+        self.assertEqual(former.stop(), 0)
+        self.wait_led(10)
+        took = time.monotonic() - began
+        print(f"led again {took:.2f} s after SIGTERM")
+        self.assertLess(took, 1 * harness.PATIENCE)
+        self.check_administered("after_stop")
+
+    def test_all_restart(self):
+        self.check_administered("t")
+        for server in self.cluster.servers():
+            server.kill()
+        self.cluster.start()
+        self.wait_led()
+        for table in ("temp", "t"):
+            self.cluster.wait_healthy(table)
+        api = data_api.DataApi(self.cluster.meta.address, "t")
+        self.addCleanup(api.close)
+
+        def is_served():
+            try:
+                return api.value(b"k", b"s") == b"v"
+            except data_api.Refused:  # its primary hears the others first
+                return False
+        harness.wait_for("it is served", is_served, 30)
+
+    def test_who_does_not_lead_says_who_does(self):
+        leader = self.wait_led()
+        for server in self.cluster.metas:
+            if server is leader:
+                continue
+            error, _, _ = thft.ask_config(server.address, "temp")
+            self.assertEqual(error, "ERR_FORWARD_TO_OTHERS")
+            self.assertEqual(thft.create_table(server.address, "there", 2, 3), "ERR_FORWARD_TO_OTHERS")
+        # A client that knows one of them alone.
+        follower = next(server for server in self.cluster.metas if server is not leader)
+        shell = [os.path.join(harness.BUILD, "arion_shell"), "--meta", follower.address, "-e", "ls"]
+        self.assertIn("temp", harness.run(shell))
+
+    def test_the_leader_is_stopped_for_longer_than_its_session(self):
+        writer = self.writer()
+        former = self.wait_led()
+        former.process.send_signal(signal.SIGSTOP)
+        time.sleep(FAILOVER_SECONDS + 1)
+        former.process.send_signal(signal.SIGCONT)
+        harness.wait_for("one leads, another one", lambda: [server for server in self.leaders() if server is not former], 20)
+        time.sleep(1)
+        self.assertEqual(len(self.leaders()), 1)
+        self.check_administered("after_pause")
+        self.check_written(writer)
+
+    def test_zookeeper_is_away(self):
+        writer = self.writer()
+        self.zookeeper.freeze()
+        harness.wait_for("nobody leads", lambda: self.leaders() == [], SESSION + 5)
+        gap, _ = self.longest_gap(writer, lambda: False, 2)
+        self.assertLess(gap, 1, "data go on without a meta server")
+        self.zookeeper.thaw()
+        self.wait_led()
+        self.check_administered("after_zookeeper")
+        self.zookeeper.kill()
+        time.sleep(0.5)
+        self.zookeeper.start()
+        self.wait_led()
+        self.check_administered("after_its_restart")
+        self.check_written(writer)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

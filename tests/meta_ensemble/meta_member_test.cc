@@ -1,0 +1,290 @@
+// Three meta servers in one world, with the simulated ensemble between them.
+// SPDX-License-Identifier: Apache-2.0
+#include "meta_ensemble/meta_member.h"
+
+#include <gtest/gtest.h>
+
+#include "meta/meta_options.h"
+#include "meta_overview/cluster_overview.h"
+#include "sim_zookeeper/sim_zookeeper.h"
+#include "tests/meta/meta_fixture.h"
+
+namespace arion {
+namespace {
+
+class MemberTransport : public RecordingTransport {
+ public:
+  explicit MemberTransport(Endpoint local) : local_(local) {}
+  Endpoint local() const override { return local_; }
+
+ private:
+  const Endpoint local_;
+};
+
+// One server, and its lives.
+struct Server {
+  Server(sim::SimWorld& world, sim::SimZooKeeper& zookeeper, int n)
+      : node(world.AddNode("meta" + std::to_string(n))),
+        zookeeper(zookeeper),
+        address{0x0a000000u + static_cast<uint32_t>(n), 34601},
+        transport(address) {}
+
+  void Start(uint32_t known_id = 0) {
+    sim::SimEnvironment& env = node.Start();
+    MetaServerOptions meta;
+    meta.grace = absl::Seconds(3);
+    member = std::make_unique<MetaMember>(
+        env, transport, zookeeper.ClientOf(node),
+        MetaMemberOptions{.root = "/c",
+                          .lock_root = "/c/lock",
+                          .known_cluster_id = [known_id] { return known_id; },
+                          .on_cluster_id =
+                              [this, known_id](uint32_t id) {
+                                cluster_id = id;
+                                return known_id == 0 || known_id == id
+                                           ? absl::OkStatus()
+                                           : absl::FailedPreconditionError("another cluster's");
+                              }},
+        meta);
+    transport.SetHandler(member->Handler());
+    member->Start();
+  }
+  void Crash() {
+    node.Crash(sim::CrashMode::kProcess);
+    member.reset();
+  }
+
+  sim::SimNode& node;
+  sim::SimZooKeeper& zookeeper;
+  const Endpoint address;
+  MemberTransport transport;
+  std::unique_ptr<MetaMember> member;
+  uint32_t cluster_id = 0;
+};
+
+class MetaMemberTest : public ::testing::Test {
+ protected:
+  MetaMemberTest() {
+    for (int n = 0; n < 3; ++n) servers_.push_back(std::make_unique<Server>(world_, zookeeper_, n));
+  }
+  ~MetaMemberTest() override {
+    for (auto& server : servers_)
+      if (server->node.alive()) server->Crash();
+  }
+  void StartAll() {
+    for (auto& server : servers_) server->Start();
+  }
+  template <class Response, class Request>
+  std::optional<Response> Ask(Server& server, const char* name, const Request& body) {
+    auto reply = std::make_shared<std::optional<std::pair<ErrorCode, std::string>>>();
+    InboundRequest request;
+    request.header.name = name;
+    request.body = EncodeWrapped(body);
+    request.responder = Responder([reply](ErrorCode error, std::string bytes) {
+      *reply = {error, std::move(bytes)};
+    });
+    server.transport.handler(std::move(request));
+    world_.RunUntil([&] { return reply->has_value(); }, absl::Seconds(5));
+    if (!*reply || (*reply)->first != ErrorCode::kOk) return std::nullopt;
+    return *DecodeWrapped<Response>((*reply)->second);
+  }
+  BeaconAck Beacon(Server& server) {
+    return Ask<BeaconAck>(
+               server, kRpcBeacon,
+               BeaconMessage{.time = 1, .from_node = ServerAt(1), .to_node = server.address})
+        .value_or(BeaconAck());
+  }
+  // Those that answer beacons as a leader does.
+  std::vector<Server*> Leaders() {
+    std::vector<Server*> found;
+    for (auto& server : servers_)
+      if (server->node.alive() && Beacon(*server).is_master) found.push_back(server.get());
+    return found;
+  }
+  Server* WaitForLeader(absl::Duration limit = absl::Seconds(30)) {
+    const Instant end = world_.now() + limit;
+    while (world_.now() < end) {
+      const std::vector<Server*> leaders = Leaders();
+      EXPECT_LE(leaders.size(), 1u) << "meta_member/E1";
+      if (leaders.size() == 1) return leaders[0];
+      world_.RunFor(absl::Milliseconds(200));
+    }
+    return nullptr;
+  }
+  ErrorCode CreateTable(Server& server, const std::string& name) {
+    CreateAppRequest create{.app_name = name};
+    create.options = {.partition_count = 2,
+                      .replica_count = 1,
+                      .success_if_exist = true,
+                      .app_type = "pegasus",
+                      .is_stateful = true};
+    const auto answer = Ask<CreateAppResponse>(server, kRpcCreateApp, create);
+    return answer ? answer->err : ErrorCode::kTimeout;
+  }
+  std::vector<std::string> Tables(Server& server) {
+    std::vector<std::string> names;
+    const auto answer = Ask<ListAppsResponse>(server, kRpcListApps,
+                                              ListAppsRequest{.status = AppStatus::kAvailable});
+    if (answer)
+      for (const AppInfo& app : answer->infos) names.push_back(app.app_name);
+    return names;
+  }
+
+  sim::SimWorld world_{11};
+  sim::SimZooKeeper zookeeper_{world_,
+                               {.session_timeout = absl::Seconds(6), .tick = absl::Seconds(1)}};
+  std::vector<std::unique_ptr<Server>> servers_;
+};
+
+TEST_F(MetaMemberTest, OneLeadsAndTheOthersPointToIt) {
+  StartAll();
+  Server* leader = WaitForLeader();
+  ASSERT_NE(leader, nullptr);
+  for (auto& server : servers_) {
+    if (server.get() == leader) continue;
+    EXPECT_EQ(Beacon(*server).primary_node, leader->address);
+    EXPECT_EQ(CreateTable(*server, "t"), ErrorCode::kForwardToOthers);
+    std::optional<Leadership> shown;
+    server->member->Overview([&](ClusterOverview overview) { shown = overview.leadership; });
+    ASSERT_TRUE(world_.RunUntil([&] { return shown.has_value(); }, absl::Seconds(1)));
+    EXPECT_FALSE(shown->is_leader);
+    EXPECT_EQ(shown->leader, leader->address);
+  }
+}
+
+TEST_F(MetaMemberTest, WhatWasAnsweredIsThereUnderTheNext) {
+  StartAll();
+  Server* former = WaitForLeader();
+  ASSERT_NE(former, nullptr);
+  ASSERT_EQ(CreateTable(*former, "t"), ErrorCode::kOk);
+  former->Crash();
+  Server* leader = WaitForLeader();
+  ASSERT_NE(leader, nullptr);
+  EXPECT_EQ(Tables(*leader), std::vector<std::string>{"t"});
+  ASSERT_EQ(CreateTable(*leader, "u"), ErrorCode::kOk);
+  former->Start();
+  world_.RunFor(absl::Seconds(5));
+  EXPECT_EQ(Beacon(*former).primary_node, leader->address);
+}
+
+TEST_F(MetaMemberTest, ACleanStopHandsOverAtOnce) {
+  StartAll();
+  Server* former = WaitForLeader();
+  ASSERT_NE(former, nullptr);
+  bool stopped = false;
+  former->member->Stop([&] { stopped = true; });
+  ASSERT_TRUE(world_.RunUntil([&] { return stopped; }, absl::Seconds(1)));
+  const Instant begun = world_.now();
+  Server* leader = WaitForLeader(absl::Seconds(5));
+  ASSERT_NE(leader, nullptr);
+  EXPECT_NE(leader, former);
+  EXPECT_LT(world_.now() - begun, absl::Seconds(1));
+}
+
+TEST_F(MetaMemberTest, OneThatIsCutOffLeadsNoLongerThanItMay) {
+  StartAll();
+  Server* former = WaitForLeader();
+  ASSERT_NE(former, nullptr);
+  zookeeper_.Cut(former->node);
+  // In all its steps no two lead (WaitForLeader).
+  Server* leader = nullptr;
+  for (int i = 0; i < 100 && (leader == nullptr || leader == former); ++i) {
+    leader = WaitForLeader();
+    world_.RunFor(absl::Milliseconds(200));
+  }
+  ASSERT_NE(leader, former);
+  EXPECT_NE(CreateTable(*former, "t"), ErrorCode::kOk);
+  ASSERT_EQ(CreateTable(*leader, "t"), ErrorCode::kOk);
+  zookeeper_.Restore(former->node);
+  world_.RunFor(absl::Seconds(10));
+  EXPECT_EQ(Beacon(*former).primary_node, leader->address);
+}
+
+TEST_F(MetaMemberTest, WithoutTheEnsembleNobodyLeadsAndAfterwardsSomebodyDoes) {
+  StartAll();
+  Server* former = WaitForLeader();
+  ASSERT_NE(former, nullptr);
+  ASSERT_EQ(CreateTable(*former, "t"), ErrorCode::kOk);
+  zookeeper_.TakeDown();
+  world_.RunFor(absl::Seconds(10));
+  EXPECT_TRUE(Leaders().empty());
+  zookeeper_.BringUp();
+  Server* leader = WaitForLeader();
+  ASSERT_NE(leader, nullptr);
+  EXPECT_EQ(Tables(*leader), std::vector<std::string>{"t"});
+}
+
+TEST_F(MetaMemberTest, OneThatStartsBeforeTheEnsembleWaitsForIt) {
+  zookeeper_.TakeDown();
+  StartAll();
+  world_.RunFor(absl::Minutes(1));
+  EXPECT_TRUE(Leaders().empty());
+  zookeeper_.BringUp();
+  EXPECT_NE(WaitForLeader(), nullptr);
+}
+
+TEST_F(MetaMemberTest, ALockThatAStrangerRemovesIsTakenAnew) {
+  StartAll();
+  Server* former = WaitForLeader();
+  ASSERT_NE(former, nullptr);
+  for (const std::string& path : zookeeper_.Paths())
+    if (path.ends_with("LOCKNODE0000000000")) {
+      ASSERT_TRUE(zookeeper_.Remove(path).ok());
+    }
+  world_.RunFor(absl::Milliseconds(50));
+  Server* leader = WaitForLeader();
+  ASSERT_NE(leader, nullptr);
+  EXPECT_EQ(CreateTable(*leader, "t"), ErrorCode::kOk);
+}
+
+TEST_F(MetaMemberTest, AllAreOfOneClusterWhoeverMadeItsId) {
+  StartAll();
+  ASSERT_NE(WaitForLeader(), nullptr);
+  world_.RunFor(absl::Seconds(2));
+  EXPECT_NE(servers_[0]->cluster_id, 0u);
+  for (auto& server : servers_) EXPECT_EQ(server->cluster_id, servers_[0]->cluster_id);
+}
+
+TEST_F(MetaMemberTest, OneOfAnotherClusterStaysOut) {
+  servers_[0]->Start(7);
+  ASSERT_EQ(WaitForLeader(), servers_[0].get());
+  servers_[0]->Crash();
+  servers_[1]->Start(8);
+  EXPECT_EQ(WaitForLeader(), nullptr);
+  servers_[2]->Start(7);
+  EXPECT_EQ(WaitForLeader(), servers_[2].get());
+}
+
+TEST_F(MetaMemberTest, AStateThatCantBeUnderstoodIsLedByNobodyUntilItIsMended) {
+  StartAll();
+  Server* former = WaitForLeader();
+  ASSERT_NE(former, nullptr);
+  ASSERT_EQ(CreateTable(*former, "t"), ErrorCode::kOk);
+  const std::string whole = zookeeper_.Read("/c/apps/1")->data;
+  ASSERT_TRUE(zookeeper_.Set("/c/apps/1", "{").ok());
+  former->Crash();
+  EXPECT_EQ(WaitForLeader(absl::Minutes(1)), nullptr);
+  EXPECT_EQ(zookeeper_.Read("/c/apps/1")->data, "{") << "nothing is changed";
+  ASSERT_TRUE(zookeeper_.Set("/c/apps/1", whole).ok());
+  Server* leader = WaitForLeader();
+  ASSERT_NE(leader, nullptr);
+  EXPECT_EQ(Tables(*leader), std::vector<std::string>{"t"});
+}
+
+TEST_F(MetaMemberTest, ATableWhoseMakingWasInterruptedIsMadeWhole) {
+  StartAll();
+  Server* former = WaitForLeader();
+  ASSERT_NE(former, nullptr);
+  ASSERT_EQ(CreateTable(*former, "t"), ErrorCode::kOk);
+  ASSERT_TRUE(zookeeper_.Remove("/c/apps/1/1").ok());
+  former->Crash();
+  Server* leader = WaitForLeader();
+  ASSERT_NE(leader, nullptr);
+  const auto config =
+      Ask<QueryConfigResponse>(*leader, kRpcQueryConfig, QueryConfigRequest{.app_name = "t"});
+  ASSERT_TRUE(config.has_value());
+  EXPECT_EQ(config->partitions.size(), 2u);
+}
+
+}  // namespace
+}  // namespace arion
