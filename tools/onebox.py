@@ -137,6 +137,10 @@ def reserve_ports(ports):
 # One server -----------------------------------------------------------------------------------------------------------
 
 
+# Above the base port, of a role's first server.
+OFFSETS = {"meta": 0, "zookeeper": 100, "replica": 200}
+
+
 class Node:
     def __init__(self, box, role, number):
         self.box = box
@@ -144,19 +148,18 @@ class Node:
         self.number = number
         self.name = f"{role}{number}"
         self.directory = os.path.join(box.directory, self.name)
-        offset = number - 1 + (0 if role == "meta" else 200)
-        self.port = box.base_port + offset
+        self.port = box.base_port + number - 1 + OFFSETS[role]
         self.address = f"127.0.0.1:{self.port}"
         self.config = os.path.join(self.directory, "config.ini")
         self.log_directory = os.path.join(self.directory, "log")
         self.child = None
 
-    @property
-    def binary(self):
-        return os.path.join(self.box.build, f"arion_{self.role}")
+    def command(self):
+        """What it runs; its last word, which names this server, is how the process is known again."""
+        return [os.path.join(self.box.build, f"arion_{self.role}"), f"--config={self.config}"]
 
     def data_directories(self):
-        if self.role == "meta":
+        if self.role != "replica":
             return [os.path.join(self.directory, "data")]
         return [os.path.join(self.directory, f"data{i + 1}") for i in range(self.box.data_dirs)]
 
@@ -171,20 +174,18 @@ class Node:
                 state = file.read().rsplit(")", 1)[1].split()[0]
         except (OSError, ValueError, IndexError):
             return None
-        return pid if state not in "ZX" and f"--config={self.config}".encode() in words else None
+        return pid if state not in "ZX" and self.command()[-1].encode() in words else None
 
     def was_stopped(self):
         return os.path.exists(os.path.join(self.directory, "stopped"))
 
-    def write_config(self):
-        for path in [self.log_directory, *self.data_directories()]:
-            os.makedirs(path, exist_ok=True)
+    def config_lines(self):
         lines = [
             "; One server of a one-box cluster, written by tools/onebox. Flags of the same names override it.",
             "[arion.server]",
             "cluster_name = onebox",
             f"listen = {self.address}",
-            f"meta_servers = {self.box.meta_address}",
+            f"meta_servers = {self.box.meta_addresses}",
             f"text_log_directory = {self.log_directory}",
             "lease = 2s",
             "grace = 3s",
@@ -199,6 +200,8 @@ class Node:
                 "unstable_restarts_max = 0",
                 "disk_room_percent = 0  ; the disk is shared",
             ]
+            if self.box.zookeeper:
+                lines += ["state = zookeeper", f"zookeeper_hosts = {self.box.zookeeper.address}", "zookeeper_session_timeout = 4s"]
         else:
             disks = ",".join(f"disk{i + 1}:{path}" for i, path in enumerate(self.data_directories()))
             lines.insert(-1, f"threads = {max(1, (os.cpu_count() or 1) // self.box.servers)}  ; the cores are shared")
@@ -210,9 +213,14 @@ class Node:
                 "config_sync_interval = 3s",
                 "block_cache_size = 128 MiB",
             ]
+        return lines
+
+    def write_config(self):
+        for path in [self.log_directory, *self.data_directories()]:
+            os.makedirs(path, exist_ok=True)
         if not os.path.exists(self.config):
             with open(self.config, "w") as file:
-                file.write("\n".join(lines) + "\n")
+                file.write("\n".join(self.config_lines()) + "\n")
 
     def spawn(self):
         self.write_config()
@@ -221,7 +229,7 @@ class Node:
             os.remove(stopped)
         with open(os.path.join(self.log_directory, "stderr"), "wb") as errors:
             self.child = subprocess.Popen(
-                [self.binary, f"--config={self.config}"],
+                self.command(),
                 stdin=subprocess.DEVNULL, stdout=errors, stderr=errors, cwd=self.directory, start_new_session=True)
         with open(os.path.join(self.directory, "pid.tmp"), "w") as file:
             file.write(str(self.child.pid))
@@ -320,6 +328,20 @@ class Node:
         self.signal_and_wait(signal.SIGKILL, 10)
 
 
+class ZooKeeper(Node):
+    """Where several meta servers keep their state: Debian's server, alone."""
+
+    JARS = ":".join(f"/usr/share/java/{name}.jar" for name in ("zookeeper", "slf4j-simple"))
+
+    def command(self):
+        return ["java", "-Xmx256m", "-XX:+UseSerialGC", "-cp", self.JARS, "org.apache.zookeeper.server.quorum.QuorumPeerMain",
+                self.config]
+
+    def config_lines(self):
+        return ["tickTime=500", f"dataDir={self.data_directories()[0]}", f"clientPort={self.port}", "clientPortAddress=127.0.0.1",
+                "admin.enableServer=false", "4lw.commands.whitelist=*", "maxClientCnxns=0"]
+
+
 # The cluster ----------------------------------------------------------------------------------------------------------
 
 
@@ -333,10 +355,16 @@ class OneBox:
         self.base_port = self._choose(arguments.base_port, stored.get("base_port"), 34601, "--base-port")
         self.servers = self._choose(arguments.servers, stored.get("servers"), 3, "--servers")
         self.data_dirs = self._choose(arguments.data_dirs, stored.get("data_dirs"), 1, "--data-dirs")
-        if not (1 <= self.servers <= 100 and 1 <= self.data_dirs <= 16 and 1024 <= self.base_port <= 65200):
-            raise Failure("--servers is 1 to 100, --data-dirs 1 to 16, --base-port 1024 to 65200")
-        self.meta_address = f"127.0.0.1:{self.base_port}"
-        self.nodes = [Node(self, "meta", 1)] + [Node(self, "replica", i + 1) for i in range(self.servers)]
+        self.meta_count = self._choose(arguments.meta, stored.get("meta"), 1, "--meta")
+        if not (1 <= self.servers <= 100 and 1 <= self.data_dirs <= 16 and 1024 <= self.base_port <= 65200
+                and 1 <= self.meta_count <= 9):
+            raise Failure("--servers is 1 to 100, --data-dirs 1 to 16, --meta 1 to 9, --base-port 1024 to 65200")
+        # Several meta servers need a place for what they share.
+        self.zookeeper = ZooKeeper(self, "zookeeper", 1) if self.meta_count > 1 else None
+        self.metas = [Node(self, "meta", i + 1) for i in range(self.meta_count)]
+        self.meta_addresses = ",".join(node.address for node in self.metas)
+        self.nodes = ([self.zookeeper] if self.zookeeper else []) + self.metas + [
+            Node(self, "replica", i + 1) for i in range(self.servers)]
 
     def _load(self):
         try:
@@ -360,7 +388,8 @@ class OneBox:
             raise Failure(f"{self.directory} is not empty and not of tools/onebox\n  suggestion: another --dir")
         os.makedirs(self.directory, exist_ok=True)
         with open(os.path.join(self.directory, MARKER), "w") as file:
-            json.dump({"base_port": self.base_port, "servers": self.servers, "data_dirs": self.data_dirs}, file)
+            json.dump({"base_port": self.base_port, "servers": self.servers, "data_dirs": self.data_dirs,
+                       "meta": self.meta_count}, file)
         self.known = {}
 
     def node(self, name):
@@ -373,7 +402,7 @@ class OneBox:
         """The shell's JSON answer to one command, or None when the cluster can't be asked."""
         binary = os.path.join(self.build, "arion_shell")
         try:
-            done = subprocess.run([binary, f"--meta={self.meta_address}", "-j", "-e", command], capture_output=True,
+            done = subprocess.run([binary, f"--meta={self.meta_addresses}", "-j", "-e", command], capture_output=True,
                                   text=True, timeout=timeout, stdin=subprocess.DEVNULL)
             return json.loads(done.stdout) if done.returncode in (0, 4) else None
         except (OSError, ValueError, subprocess.TimeoutExpired):
@@ -382,10 +411,10 @@ class OneBox:
     # What is there --------------------------------------------------------------------------------------------------
 
     def status(self):
-        meta_up = self.nodes[0].pid() is not None and self.nodes[0].listens()
+        metas_up = {node.name for node in self.metas if node.pid() is not None and node.listens()}
         alive = {}
         tables = []
-        if meta_up:
+        if metas_up:
             for entry in (self.shell("nodes") or {}).get("nodes", []):
                 alive[entry["address"]] = entry["state"] == "alive"
             for entry in (self.shell("ls") or {}).get("tables", []):
@@ -395,8 +424,10 @@ class OneBox:
             pid = node.pid()
             if pid is None:
                 state = "stopped" if node.was_stopped() or not os.path.isdir(node.directory) else "dead"
+            elif node.role == "zookeeper":
+                state = "alive" if node.listens() else "starting"
             elif node.role == "meta":
-                state = "alive" if meta_up else "starting"
+                state = "alive" if node.name in metas_up else "starting"
             else:
                 state = "alive" if alive.get(node.address) else "starting"
             nodes.append({"name": node.name, "role": node.role, "pid": pid or 0, "address": node.address,
@@ -413,9 +444,9 @@ class OneBox:
 
     def show(self, status):
         line = self.screen.line
-        line(f"  {'ROLE':<8} {'ID':>2}  {'RPC':<21} {'PID':>7}  {'STATE':<8}  {'DATA':<28} LOG")
+        line(f"  {'ROLE':<9} {'ID':>2}  {'RPC':<21} {'PID':>7}  {'STATE':<8}  {'DATA':<28} LOG")
         for node, entry in zip(self.nodes, status["nodes"]):
-            line(f"  {node.role:<8} {node.number:>2}  {node.address:<21} {entry['pid'] or '-':>7}  "
+            line(f"  {node.role:<9} {node.number:>2}  {node.address:<21} {entry['pid'] or '-':>7}  "
                  f"{entry['state']:<8}  {os.path.relpath(node.directory):<28} {os.path.relpath(node.log_directory)}")
         for table in status["tables"]:
             line(f'  table "{table["name"]}" (id {table["id"]}): {table["healthy"]} of {table["partitions"]} partitions '
@@ -426,7 +457,8 @@ class OneBox:
     def prepare(self):
         screen = self.screen
         screen.progress("[1/4] packages      checking")
-        packages = run_bash("packages_of", "build").stdout.split()
+        groups = ["build"] + (["ensemble"] if self.zookeeper else [])
+        packages = run_bash("packages_of", *groups).stdout.split()
         missing = run_bash("missing_packages", *packages).stdout.split()
         if missing:
             screen.line(f"[1/4] packages      installing {len(missing)}: {' '.join(missing)}")
@@ -468,7 +500,9 @@ class OneBox:
                 self.screen.progress(f"[3/4] start         {node.name}")
                 node.start()
                 count += 1
-        self.screen.line(f"[3/4] start         meta ●  replica {' '.join('●' * self.servers)}     {count} started")
+        zookeeper = "zookeeper ●  " if self.zookeeper else ""
+        self.screen.line(f"[3/4] start         {zookeeper}meta {' '.join('●' * self.meta_count)}  "
+                         f"replica {' '.join('●' * self.servers)}     {count} started")
 
     def wait_for(self, what, condition):
         """Until `condition` holds; a server that ends meanwhile is reported."""
@@ -523,9 +557,9 @@ class OneBox:
         shell = os.path.relpath(os.path.join(self.build, "arion_shell"))
         where = "" if os.path.relpath(self.directory, ROOT) == "onebox" else f" --dir {os.path.relpath(self.directory)}"
         for name, text in [
-                ("Dashboard", f"http://{self.meta_address}/ui"),
-                ("Shell", f"{shell} --meta {self.meta_address}      try: nodes, use {TABLE}, set k s hello, get k s"),
-                ("Load", f"{os.path.join(os.path.dirname(shell), 'arion_load')} --meta {self.meta_address} --workload a --seconds 30"),
+                ("Dashboard", f"http://{self.metas[0].address}/ui"),
+                ("Shell", f"{shell} --meta {self.meta_addresses}      try: nodes, use {TABLE}, set k s hello, get k s"),
+                ("Load", f"{os.path.join(os.path.dirname(shell), 'arion_load')} --meta {self.meta_addresses} --workload a --seconds 30"),
                 ("Break it", f"tools/onebox kill replica{min(2, self.servers)}{where}      then watch: tools/onebox status{where}"),
                 ("Stop", f"tools/onebox stop{where}      (data kept; tools/onebox clean{where} removes it)")]:
             self.screen.line(f"  {name:<10} {text}" if name != "Dashboard" else f"\n  {name:<10} {text}")
@@ -543,7 +577,7 @@ class OneBox:
         while next(n["state"] for n in self.status()["nodes"] if n["name"] == node.name) != "alive":
             if node.pid() is None:
                 raise node.failed("ended while it came up")
-            if self.nodes[0].pid() is None:
+            if all(meta.pid() is None for meta in self.metas):
                 break
             if time.monotonic() > deadline:
                 raise node.failed(f"is not alive after {READY_SECONDS_MAX} s")
@@ -606,13 +640,14 @@ class Parser(argparse.ArgumentParser):
 
 def parse(words):
     parser = Parser(
-        prog="tools/onebox", description="Arion on one machine: 1 meta server, some replica servers, one table.")
+        prog="tools/onebox", description="Arion on one machine: a meta server or several, some replica servers, one table.")
     parser.add_argument("command", choices=["start", "stop", "restart", "kill", "status", "clean", "logs"],
                         help="start, stop, restart: all or NAME; kill NAME (SIGKILL); logs NAME; clean removes the data")
     parser.add_argument("name", nargs="?", help="one server: meta1, replica1, ...")
     parser.add_argument("--dir", default=os.path.join(ROOT, "onebox"), help="where everything lies (default: onebox)")
     parser.add_argument("--build", default=os.path.join(ROOT, "build"), help="build directory (default: build)")
-    parser.add_argument("--base-port", type=int, help="meta server's port; replicas follow 200 above (default: 34601)")
+    parser.add_argument("--base-port", type=int, help="meta server's port; ZooKeeper is 100 above, replicas 200 (default: 34601)")
+    parser.add_argument("--meta", type=int, help="meta servers; several keep their state in a ZooKeeper beside (default: 1)")
     parser.add_argument("--servers", type=int, help="replica servers (default: 3)")
     parser.add_argument("--data-dirs", type=int, help="data directories of each replica server (default: 1)")
     parser.add_argument("--json", action="store_true", help="the state as JSON on standard output")

@@ -17,6 +17,7 @@ import unittest
 import unittest.mock
 
 import harness
+import zookeeper
 
 sys.path.insert(0, os.path.join(harness.ROOT, "tools"))
 import onebox  # noqa: E402
@@ -29,9 +30,9 @@ class OneBox(unittest.TestCase):
         self.scratch = tempfile.mkdtemp(prefix="arion-onebox-")
         self.directory = os.path.join(self.scratch, "box")
         self.base = None
-        while self.base is None:  # a run of free ports: meta, and replicas 200 above
+        while self.base is None:  # runs of free ports: meta servers; ZooKeeper 100 above; replicas 200 above
             port = harness.free_ports(1)[0]
-            if all(self.is_free(port + offset) for offset in (0, 200, 201, 202)):
+            if all(self.is_free(port + offset) for offset in (0, 1, 2, 100, 200, 201, 202)):
                 self.base = port
         self.addCleanup(shutil.rmtree, self.scratch, True)
         self.addCleanup(self.onebox, "clean", check=False)
@@ -101,6 +102,20 @@ class OneBox(unittest.TestCase):
 
     def shell(self, commands):
         return harness.run([os.path.join(harness.BUILD, "arion_shell"), f"--meta=127.0.0.1:{self.base}", "-e", commands])
+
+    @unittest.skipIf(zookeeper.missing(), f"not run: needs {zookeeper.missing()}")
+    def test_three_meta_servers(self):
+        self.onebox("start", "--meta", "3", "--servers", "1")
+        names = ("zookeeper1", "meta1", "meta2", "meta3", "replica1")
+        self.assertEqual(self.states()[0], {name: "alive" for name in names})
+        self.onebox("kill", "meta1")
+        self.assertEqual(self.states()[0]["meta1"], "dead")
+        harness.wait_for("another one leads", lambda: self.states()[0]["replica1"] == "alive", 30)
+        self.onebox("start", "meta1")
+        self.onebox("stop")
+        self.assertEqual(self.states()[0], {name: "stopped" for name in names})
+        self.onebox("start")
+        self.assertEqual(self.states()[0], {name: "alive" for name in names})
 
     def test_a_taken_port_is_named_with_its_holder(self):
         with socket.socket() as holder:
