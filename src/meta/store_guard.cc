@@ -22,7 +22,9 @@ void StoreGuard::Commit(std::vector<MetaStore::Change> batch, StoreNeed need, St
       std::move(batch), need, strand_,
       life_.While([this, need, done = std::move(done)](const absl::Status& stored) mutable {
         Note(stored, need);
-        done(stored);
+        // As of a server that died: who asked asks the one that leads now, which knows what is
+        // stored.
+        if (!absl::IsCancelled(stored)) done(stored);
       }));
 }
 

@@ -4,7 +4,7 @@
 // Errors    `done` hears what the store said (meta_store/D1). A store that can't be written now is
 //           tried again by whoever wants to; after RetryLater the guardian waits. One that failed
 //           for good stays so until a restart: what is in memory was durable and is served on, but
-//           not changed.
+//           not changed. One whose server leads no longer (Cancelled) is answered by nobody.
 // Threads   Load before anything else; it may wait for the disk. All else is strand-bound;
 //           callbacks come on the strand, while the owner lives.
 // Lifetime  The store and the clock outlive it.

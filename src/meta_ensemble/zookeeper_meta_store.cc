@@ -16,6 +16,8 @@ namespace {
 
 constexpr char kCommitKey[] = "/arion/commit";
 constexpr size_t kBatchBytesMax = ZooKeeperSession::kTransactionBytesMax / 2;
+// With what stands around it in a transaction.
+constexpr size_t kValueBytesMax = ZooKeeperSession::kTransactionBytesMax - (20 << 10);
 constexpr absl::Duration kRetryAfter = absl::Seconds(1);
 
 absl::Status Ended() { return absl::CancelledError("this meta server does not lead any more"); }
@@ -23,10 +25,10 @@ absl::Status Ended() { return absl::CancelledError("this meta server does not le
 // OK: each of its values fits into a node.
 absl::Status CheckSizes(const std::vector<StoreChange>& batch) {
   for (const StoreChange& change : batch)
-    if (change.value && change.key.size() + change.value->size() > ZooKeeperSession::kNodeBytesMax)
-      return absl::InvalidArgumentError(absl::StrCat(
-          change.key, " would have ", change.value->size(),
-          " bytes; a node of ZooKeeper holds at most ", ZooKeeperSession::kNodeBytesMax));
+    if (change.value && change.key.size() + change.value->size() > kValueBytesMax)
+      return absl::InvalidArgumentError(
+          absl::StrCat(change.key, " would have ", change.value->size(),
+                       " bytes; in ZooKeeper it can have at most ", kValueBytesMax));
   return absl::OkStatus();
 }
 

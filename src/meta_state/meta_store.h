@@ -7,7 +7,8 @@
 //               there was no space, done(Unavailable), it could not be written, and
 //               done(InvalidArgument), it is too much for one change: nothing of the batch is or
 //               will be stored, and later batches may be. done(another error): the store stays
-//               failed, and nothing may be assumed of the batch.
+//               failed, and nothing may be assumed of the batch. Cancelled is one of these: another
+//               meta server leads.
 //           meta_store/D2  Batches that become durable do so in the order of Commit calls.
 //           meta_store/D3  What is kToServe is stored while a part of the reserve is left that it
 //               fits into.

@@ -70,6 +70,20 @@ TEST_F(StoreGuardTest, AFullDiskRefusesTablesUntilALookFindsRoom) {
   EXPECT_TRUE(store_.CanStore(env_.clock().Now())) << "tried at once";
 }
 
+// It may be stored: the answer is for the one that leads now to give.
+TEST_F(StoreGuardTest, WhatALeaderLeavesBehindIsAnsweredByNobody) {
+  EXPECT_EQ(Commit(absl::CancelledError("another one leads")), std::nullopt);
+  EXPECT_TRUE(store_.is_failed());
+}
+
+TEST_F(StoreGuardTest, WhatIsTooMuchIsRefusedAlone) {
+  EXPECT_TRUE(absl::IsInvalidArgument(*Commit(absl::InvalidArgumentError("1 MiB"))));
+  EXPECT_FALSE(store_.is_failed());
+  EXPECT_TRUE(store_.failure().ok());
+  EXPECT_EQ(StoreGuard::ErrorOf(absl::InvalidArgumentError("1 MiB")),
+            ErrorCode::kInvalidParameters);
+}
+
 TEST_F(StoreGuardTest, LooksEachSecondUntilItIsStopped) {
   OnStrand([&] { store_.Look(); });
   world_.RunFor(3 * StoreGuard::kLookInterval + absl::Milliseconds(10));

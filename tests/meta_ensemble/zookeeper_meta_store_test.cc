@@ -123,6 +123,12 @@ TEST_F(ZooKeeperMetaStoreTest, AValueThatIsTooLargeIsRefusedAlone) {
   EXPECT_EQ(lost_, "");
 }
 
+TEST_F(ZooKeeperMetaStoreTest, TheLargestValueIsStored) {
+  Commit({{"/apps/1", std::string(ZooKeeperSession::kTransactionBytesMax - (20 << 10) - 7, 'x')}});
+  ASSERT_TRUE(Answered(1));
+  EXPECT_THAT(stored_, ElementsAre(Code::kOk));
+}
+
 TEST_F(ZooKeeperMetaStoreTest, ALargeTableTakesSeveralTransactions) {
   std::vector<StoreChange> batch = {{"/apps/1", "table"}};
   for (int i = 0; i < 4096; ++i)
