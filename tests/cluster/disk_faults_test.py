@@ -247,6 +247,7 @@ class DiskFaults(unittest.TestCase):
 
 
 @unittest.skipIf(missing_for_loop(), f"not run: needs {missing_for_loop()}")
+@harness.others_with_each_commit
 class FullDisk(DiskFaults):
     def test_a_full_disk_refuses_writes_serves_reads_and_heals_by_itself(self):
         self.start(lambda path: SmallDisk(path, 1024 * MIB))
@@ -349,6 +350,7 @@ class FullDisk(DiskFaults):
 
 
 @unittest.skipIf(missing_for_fuse(), f"not run: needs {missing_for_fuse()}")
+@harness.others_with_each_commit
 class FailingDisk(DiskFaults):
     def fail_once(self, rule, **how):
         """One injected failure; writes go on, the failed replica comes back as a member."""

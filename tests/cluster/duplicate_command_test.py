@@ -21,6 +21,7 @@ PARTITIONS = 4
 RECORDS = 3000
 
 
+@harness.others_with_each_commit
 class DuplicateCommand(TwoClusters):
     def run_shell(self, command, exit_code=0):
         code, answer = run_shell(self.source, command)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """tools/figures --quick: a section runs and tells its figures, which are finite numbers. What they say is no test's business.
 
-A third of the sections, others with each commit; ARION_ALL_FIGURES=1: every one.
+Of ctest's run a sixth of the sections, others with each commit.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -36,16 +36,13 @@ EXPECTED = {
 }
 WHERE_DISKS_CAN_BE_SLOWED = {"restart": {"slow_disks_speedup", "slow_disks_raw_speedup"}}
 MIXES = {"0:1", "1:0", "1:1", "1:3", "1:30", "3:1", "30:1"}
-GOAL_SECONDS = 90  # not asserted: how long it takes is the machine's and its neighbours' business as well
+GOAL_SECONDS = 50  # not asserted: how long it takes is the machine's and its neighbours' business as well
 SYSTEMS = 4  # whose puts are measured: ours by two clients
 
 
 def chosen():
-    """Which sections are measured: what a commit spoils is seen with it or one of the next two."""
-    if os.environ.get("ARION_ALL_FIGURES"):
-        return sorted(EXPECTED)
-    count = subprocess.run(["git", "-C", harness.ROOT, "rev-list", "--count", "HEAD"], capture_output=True, text=True, check=True).stdout
-    return sorted(EXPECTED)[int(count) % 3::3]
+    """Which sections are measured: what a commit spoils is seen with it or one of the next five."""
+    return sorted(EXPECTED)[harness.commits() % 6::6] if harness.some_will_do() else sorted(EXPECTED)
 
 
 def numbers(value, path=()):

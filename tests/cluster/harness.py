@@ -436,6 +436,26 @@ def python_with_packages():
     return python
 
 
+def some_will_do():
+    """ctest runs it, and nobody said ARION_ALL_TESTS=1."""
+    return "ARION_SOME_WILL_DO" in os.environ and not os.environ.get("ARION_ALL_TESTS")
+
+
+def commits():
+    """How many the tree has: what is too long for every run is chosen by it."""
+    told = subprocess.run(["git", "-C", ROOT, "rev-list", "--count", "HEAD"], capture_output=True, text=True, check=True)
+    return int(told.stdout)
+
+
+def others_with_each_commit(cases):
+    """A class of long tests: of ctest's run every second one, the others with the next commit; run by hand, all of them."""
+    names = sorted(name for name in vars(cases) if name.startswith("test_"))
+    if some_will_do():
+        for name in names[1 - commits() % 2::2]:
+            setattr(cases, name, unittest.skip("not run: with the next commit")(vars(cases)[name]))
+    return cases
+
+
 class ClusterTest(unittest.TestCase):
     """Tests that share one cluster with one table, of three replicas a partition."""
 

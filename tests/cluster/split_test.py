@@ -63,6 +63,7 @@ class TimedWriter(kill_test.Writer):
                 self.keys.append(line.strip())
 
 
+@harness.others_with_each_commit
 class Split(harness.ClusterTest):
     table = "unused"
     partitions = 1
