@@ -180,6 +180,8 @@ void NoteNearlyFull(Node& node) {
   const int64_t percent_left = node.tight_percent / 2, percent_again = node.tight_percent * 3 / 4;
   const std::set<std::string> before = std::exchange(node.nearly_full, {});
   for (const DiskReport& disk : node.disks) {
+    // A process that has just begun has not looked yet.
+    if (disk.total_bytes == 0) continue;
     const int64_t left = disk.available_bytes - disk.available_bytes_min;
     const int64_t percent = before.contains(disk.tag) ? percent_again : percent_left;
     if (left < disk.total_bytes / 100 * percent) node.nearly_full.insert(disk.tag);

@@ -207,6 +207,17 @@ TEST_F(ReplicaReportsTest, OfThoseOutsideTheBestAreKeptAsManyAsMembersLack) {
   EXPECT_EQ(partition().dropped[1].node, kC) << "the best is the last";
 }
 
+// A server that has just begun: it gave a copy away, which was found by verification_test.py.
+TEST_F(ReplicaReportsTest, ADiskThatNobodyHasLookedAtYetIsNotNearlyFull) {
+  for (const int32_t tight_percent : {0, 20}) {
+    state_.tight_percent = tight_percent;
+    ConfigSyncRequest sync{.node = kB};
+    sync.disks = {{.tag = "ssd", .available_bytes_min = 256 << 20}};
+    NoteReports(state_, sync, 0, absl::Seconds(10), kNow);
+    EXPECT_TRUE(state_.nodes[kB].nearly_full.empty()) << tight_percent;
+  }
+}
+
 TEST_F(ReplicaReportsTest, ADiskIsNearlyFullBelowATenthUntilThereAreFifteenPercent) {
   const auto is_nearly_full = [&](int64_t percent) {
     ConfigSyncRequest sync{.node = kB};
