@@ -160,13 +160,14 @@ void SimNode::LagFor(absl::Duration length, SimLag lag) {
   latest_task_ = absl::ZeroDuration();
 }
 
-Instant SimNode::WhenReached(Instant due, EventKind kind, const Strand* strand) {
+size_t SimNode::LoopOf(const Strand* strand) {
+  return strand == nullptr ? 0 : static_cast<const SimStrand*>(strand)->number() % kLoops;
+}
+
+Instant SimNode::WhenReached(Instant due, EventKind kind, size_t loop) {
   // Pool tasks lag one by one, since they have threads of their own; a loop's queue behind each
   // other.
   const bool is_pools = kind == EventKind::kPool;
-  // What comes over the network is the first loop's.
-  const size_t loop =
-      strand == nullptr ? 0 : static_cast<const SimStrand*>(strand)->number() % kLoops;
   // Also where it is due at the same instant: it comes behind what is there already.
   if (!is_pools && reaches_[loop] >= due) return reaches_[loop];
   const bool is_meant = lag_.where == SimLag::Where::kEverywhere ||

@@ -102,7 +102,9 @@ class SimNode : public Clock {
   // Whether a task that is due then may be late.
   bool Lags(Instant due) const { return due <= lags_until_; }
   // When it runs.
-  Instant WhenReached(Instant due, EventKind kind, const Strand* strand);
+  Instant WhenReached(Instant due, EventKind kind, size_t loop);
+  // The loop that runs what is posted to it; null: what comes over the network, the first loop's.
+  static size_t LoopOf(const Strand* strand);
   // The longest that one waited, since LagFor; when one did last.
   absl::Duration latest_task() const { return latest_task_; }
   Instant lags_until() const { return lags_until_; }

@@ -49,6 +49,7 @@ TimerId SimWorld::Schedule(Instant at, EventKind kind, SimNode* node, uint32_t l
   Event& event = slots_[slot];
   event.task = std::move(task);
   event.strand = strand;
+  event.loop = SimNode::LoopOf(strand);
   event.node = node;
   event.life = life;
   event.kind = kind;
@@ -188,7 +189,7 @@ bool SimWorld::RunOne() {
     }
     if (node != nullptr && node->Lags(Instant(entry.at)) &&
         !std::exchange(event.has_lagged, true)) {
-      const Instant later = node->WhenReached(Instant(entry.at), event.kind, event.strand);
+      const Instant later = node->WhenReached(Instant(entry.at), event.kind, event.loop);
       Enqueue(later, entry.slot);
       continue;
     }

@@ -93,7 +93,9 @@ class SimWorld {
  private:
   struct Event {
     Task task;
+    // Only compared: it may be gone before its tasks run.
     const Strand* strand = nullptr;
+    size_t loop = 0;
     SimNode* node = nullptr;
     uint32_t life = 0;
     uint32_t generation = 1;

@@ -152,6 +152,18 @@ TEST(SimNode, TasksOfANodeThatLagsAreLateAndKeepTheirOrder) {
   }
 }
 
+// AddressSanitizer tells where it is read (seed 151000000 under ThreadSanitizer).
+TEST(SimNode, WhatIsLateMayHaveLostItsStrand) {
+  SimWorld world(1);
+  SimNode& node = world.AddNode("a");
+  SimEnvironment& env = node.Start();
+  node.LagFor(absl::Seconds(1), {.percent = 100, .late_max = absl::Milliseconds(50)});
+  int ran = 0;
+  env.NewStrand("gone")->Post([&ran] { ++ran; });
+  world.RunFor(absl::Seconds(2));
+  EXPECT_EQ(ran, 1);
+}
+
 TEST(SimNode, WhatLagsIsAsTold) {
   const auto latest = [](SimLag::Where where) {
     SimWorld world(1);
