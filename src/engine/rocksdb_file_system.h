@@ -5,7 +5,9 @@
 //           alone; what it appends after that goes nowhere. The reason: its own writer, built with
 //           assertions as Debian's is, ends the process when it meets a file again that has failed
 //           an append. NotSupported for a link that is not permitted (then it copies), NoSpace for
-//           what else is refused (IsRefusal), PathNotFound for NotFound, else IOError.
+//           what else is refused (IsRefusal), PathNotFound for NotFound, else IOError. An archive
+//           of its log that can't be looked for is not there: a RocksDB built with assertions ends
+//           the process at any other answer, and with its log off there is none.
 // Shapes    What is written while a file grows goes to the disk in pieces (table_pace.h), one at a
 //           time, and flushes rest between them; but not where RocksDB stalls writes.
 // Threads   Thread-safe.

@@ -63,6 +63,17 @@ TEST_F(RocksdbFileSystemTest, WhatIsAppendedIsThereAndCounted) {
   EXPECT_EQ(system_.stats().failures.value(), 0);
 }
 
+// RocksDB would end the process: it looks there before each checkpoint.
+TEST_F(RocksdbFileSystemTest, AnArchiveThatCantBeLookedForIsNotThere) {
+  // Through a file there is no path to anything: an error other than NotFound.
+  Write("file", "");
+  const std::string archive = Path("file") + "/archive";
+  ASSERT_FALSE(absl::IsNotFound(posix_.Stat(archive).status()));
+  EXPECT_TRUE(system_.FileExists(archive, options_, nullptr).IsNotFound());
+  EXPECT_EQ(system_.stats().failures.value(), 1);
+  EXPECT_TRUE(system_.FileExists(Path("file") + "/other", options_, nullptr).IsIOError());
+}
+
 // Its writer would end the process if an append failed twice.
 TEST_F(RocksdbFileSystemTest, AFailedAppendIsHeardOfFromSyncAndCloseAlone) {
   const auto file = NewFile("a");
