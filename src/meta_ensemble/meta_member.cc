@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "env/clock.h"
 #include "env/environment.h"
+#include "messages/meta_messages.h"
 #include "meta/meta_options.h"
 #include "meta/meta_server.h"
 #include "meta/owner_life.h"
@@ -28,6 +29,9 @@ namespace {
 constexpr absl::Duration kPause = absl::Seconds(1);
 // After something that a person has to mend.
 constexpr absl::Duration kLongPause = absl::Seconds(10);
+// Of `grace`: for how long a leader that has heard replica servers hears none of them before it lets
+// another one lead. Shorter than a lease, so that they find that one before theirs ends.
+constexpr double kSilenceShare = 0.5;
 constexpr char kClusterIdKey[] = "/arion/cluster_id";
 
 }  // namespace
@@ -296,6 +300,19 @@ class MetaMember::State : public std::enable_shared_from_this<State> {
                                  " in ZooKeeper can't be understood: ", started.message()),
                     kLongPause);
     may_lead_ = true;
+    heard_at_.reset();
+    WatchServers();
+  }
+
+  // Cut off from them it could do nothing for anybody. Where it has heard none since it leads, there
+  // may be none.
+  void WatchServers() {
+    const absl::Duration silence = meta_.grace * kSilenceShare;
+    if (heard_at_ && env_.clock().Now() - *heard_at_ > silence)
+      return GiveUp("no replica server was heard of for " + absl::FormatDuration(silence) +
+                        ": they may reach another meta server",
+                    kPause);
+    strand_->PostAfter(silence / 8, InLife([this] { WatchServers(); }));
   }
 
   bool Leads() const {
@@ -303,7 +320,10 @@ class MetaMember::State : public std::enable_shared_from_this<State> {
   }
 
   void OnRequest(InboundRequest request) {
-    if (Leads()) return server_->Handle(std::move(request));
+    if (Leads()) {
+      if (request.header.name == kRpcBeacon) heard_at_ = env_.clock().Now();
+      return server_->Handle(std::move(request));
+    }
     const bool is_loading = lock_ && env_.clock().Now() < lock_->leads_until();
     if (is_loading) return request.responder.Reply(ErrorCode::kServiceNotActive);
     AnswerAsFollower(leader_, meta_.peer_generation, request);
@@ -325,6 +345,8 @@ class MetaMember::State : public std::enable_shared_from_this<State> {
   bool waits_to_load_ = false;
   // The state was loaded, and nothing has ended this life.
   bool may_lead_ = false;
+  // As a leader: when a replica server's beacon came last.
+  std::optional<Instant> heard_at_;
   std::optional<Endpoint> leader_;
   std::string lock_node_;
   int64_t led_since_ms_ = 0;

@@ -13,6 +13,7 @@
 #include <array>
 
 #include "base/status.h"
+#include "meta_state/configuration_change.h"
 #include "meta_state/store_change.h"
 #include "meta_state/table_duplication.h"
 #include "meta_state/table_split.h"
@@ -360,6 +361,13 @@ PartitionConfiguration UnmadePartition(const AppInfo& info, int32_t index) {
   return config;
 }
 
+// A table's own node is stored before its partitions: what it says was begun, and holds.
+void FinishDropOrRecall(const AppInfo& info, PartitionConfiguration* config) {
+  const bool is_dropped = (config->partition_flags & kPartitionDropped) != 0;
+  if (info.status == AppStatus::kDropped && !is_dropped) *config = Emptied(*config);
+  if (info.status == AppStatus::kAvailable && is_dropped) *config = Recalled(*config);
+}
+
 }  // namespace
 
 const ReplicaInfo* Node::LoadedReplica(PartitionId pid) const {
@@ -465,6 +473,7 @@ absl::StatusOr<ClusterState> ClusterState::Load(const std::map<std::string, std:
       partition.config = stored[i]  ? std::move(partitions[{app_id, i}])
                          : is_child ? UnregisteredChild(table.info, i)
                                     : UnmadePartition(table.info, i);
+      if (lacking == Lacking::kIsMade) FinishDropOrRecall(table.info, &partition.config);
       // When they left is not stored (nullopt), only in which order.
       for (Endpoint node : partition.config.last_drops) partition.dropped.push_back({.node = node});
       // A member that is named may hold a lease from the meta server's former life. So it has an

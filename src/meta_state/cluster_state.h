@@ -368,8 +368,9 @@ struct ClusterState {
   // The level that was set last; nullopt: never.
   std::optional<FunctionLevel> function_level;
 
-  // A partition of which nothing is stored: damage; or, where a table is not stored in one piece,
-  // left out when its table was being made, and still to be made.
+  // A partition of which nothing is stored, or that is dropped where its table is not, or the other
+  // way: damage (the latter is left as it is); or, where a table is not stored in one piece, what an
+  // interruption left, which is finished as the table's own node says.
   enum class Lacking { kIsDamage, kIsMade };
   // Reads what a MetaStore holds.
   static absl::StatusOr<ClusterState> Load(const std::map<std::string, std::string>& entries,

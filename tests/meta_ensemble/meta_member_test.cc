@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "meta/meta_options.h"
 #include "meta_overview/cluster_overview.h"
 #include "sim_zookeeper/sim_zookeeper.h"
@@ -29,10 +31,11 @@ struct Server {
         address{0x0a000000u + static_cast<uint32_t>(n), 34601},
         transport(address) {}
 
-  void Start(uint32_t known_id = 0) {
+  // `grace`: long, where nobody sends beacons all the while.
+  void Start(uint32_t known_id = 0, absl::Duration grace = absl::Seconds(60)) {
     sim::SimEnvironment& env = node.Start();
     MetaServerOptions meta;
-    meta.grace = absl::Seconds(3);
+    meta.grace = grace;
     member = std::make_unique<MetaMember>(
         env, transport, zookeeper.ClientOf(node),
         MetaMemberOptions{.root = "/c",
@@ -235,6 +238,57 @@ TEST_F(MetaMemberTest, ALockThatAStrangerRemovesIsTakenAnew) {
   Server* leader = WaitForLeader();
   ASSERT_NE(leader, nullptr);
   EXPECT_EQ(CreateTable(*leader, "t"), ErrorCode::kOk);
+}
+
+TEST_F(MetaMemberTest, OneThatReplicaServersDontReachAnyMoreLetsAnotherLead) {
+  for (auto& server : servers_) server->Start(0, absl::Seconds(4));
+  Server* former = WaitForLeader();
+  ASSERT_NE(former, nullptr);
+  // Heard now and then it leads on.
+  for (int i = 0; i < 10; ++i) {
+    world_.RunFor(absl::Seconds(1));
+    ASSERT_TRUE(Beacon(*former).is_master);
+  }
+  const auto others_leader = [&]() -> Server* {
+    for (auto& server : servers_)
+      if (server.get() != former && Beacon(*server).is_master) return server.get();
+    return nullptr;
+  };
+  Server* leader = nullptr;
+  const Instant begun = world_.now();
+  while (leader == nullptr && world_.now() - begun < absl::Seconds(10)) {
+    world_.RunFor(absl::Milliseconds(100));
+    leader = others_leader();
+  }
+  ASSERT_NE(leader, nullptr);
+  EXPECT_GT(world_.now() - begun, absl::Seconds(2));
+  EXPECT_LT(world_.now() - begun, absl::Seconds(3));
+  EXPECT_FALSE(Beacon(*former).is_master);
+}
+
+// Where no replica server runs yet, none can be missed.
+TEST_F(MetaMemberTest, OneThatNoReplicaServerEverReachedLeadsOn) {
+  for (auto& server : servers_) server->Start(0, absl::Seconds(4));
+  const auto leads = [&](Server& server) {
+    std::optional<Leadership> shown;
+    server.member->Overview([&](ClusterOverview overview) { shown = overview.leadership; });
+    world_.RunUntil([&] { return shown.has_value(); }, absl::Seconds(1));
+    return shown && shown->is_leader;
+  };
+  const auto find = [&] {
+    const auto found = std::ranges::find_if(servers_, [&](auto& server) { return leads(*server); });
+    return found == servers_.end() ? nullptr : found->get();
+  };
+  Server* leader = nullptr;
+  for (int i = 0; i < 100 && leader == nullptr; ++i) {
+    world_.RunFor(absl::Milliseconds(100));
+    leader = find();
+  }
+  ASSERT_NE(leader, nullptr);
+  for (int i = 0; i < 20; ++i) {
+    world_.RunFor(absl::Seconds(1));
+    EXPECT_TRUE(leads(*leader));
+  }
 }
 
 TEST_F(MetaMemberTest, AllAreOfOneClusterWhoeverMadeItsId) {

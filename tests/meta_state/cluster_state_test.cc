@@ -159,6 +159,35 @@ TEST(ClusterStateTest, WhatCannotBeUnderstoodIsRefusedWithItsKey) {
   }
 }
 
+// A large table's drop or recall is several transactions in ZooKeeper, its own node first.
+TEST(ClusterStateTest, ADropOrARecallThatWasInterruptedIsFinished) {
+  std::string dropped(kTableJson), partition(kPartitionJson);
+  dropped.replace(dropped.find("AS_AVAILABLE"), 12, "AS_DROPPED");
+  const auto load = [](const std::string& table, const std::string& partition,
+                       ClusterState::Lacking lacking) {
+    const auto state = ClusterState::Load({{"/apps/1", table}, {"/apps/1/0", partition}}, lacking);
+    EXPECT_TRUE(state.ok()) << state.status();
+    return state->tables.at(1).partitions.at(0);
+  };
+  using Lacking = ClusterState::Lacking;
+  const Partition emptied = load(dropped, partition, Lacking::kIsMade);
+  EXPECT_TRUE(emptied.IsDropped());
+  EXPECT_EQ(emptied.config.MemberCount(), 0u);
+  EXPECT_EQ(emptied.config.ballot, Ballot(4));
+  EXPECT_EQ(emptied.dropped.size(), 2u);
+  // As the next one that loads it, though nothing of it is stored.
+  EXPECT_EQ(load(dropped, partition, Lacking::kIsMade).config, emptied.config);
+  EXPECT_FALSE(load(dropped, partition, Lacking::kIsDamage).IsDropped());
+
+  ClusterState writer;
+  const std::string stored = *writer.ChangeOf(emptied.config).value;
+  EXPECT_EQ(load(dropped, stored, Lacking::kIsMade).config, emptied.config);
+  const Partition recalled = load(kTableJson, stored, Lacking::kIsMade);
+  EXPECT_FALSE(recalled.IsDropped());
+  EXPECT_EQ(recalled.config.ballot, Ballot(5));
+  EXPECT_EQ(recalled.dropped.size(), 2u);
+}
+
 TEST(ClusterStateTest, KeysOfOtherServicesAreLeftAlone) {
   EXPECT_TRUE(ClusterState::Load({{"/apps", "unlock"},
                                   {"/apps/1", kTableJson},
