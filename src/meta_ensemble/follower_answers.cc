@@ -2,6 +2,7 @@
 #include "meta_ensemble/follower_answers.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "messages/meta_messages.h"
 #include "meta/request_codec.h"
@@ -30,7 +31,32 @@ void AnswerQueryConfig(Endpoint leader, const RequestCodec& codec, InboundReques
   codec.Answer(request, response);
 }
 
+class LedAnswer {
+ public:
+  LedAnswer(std::shared_ptr<const std::atomic<bool>> has_ended, PeerGeneration peers,
+            InboundRequest& request)
+      : has_ended_(std::move(has_ended)), peers_(peers) {
+    asked_.header = request.header;
+    asked_.responder = std::move(request.responder);
+  }
+  ~LedAnswer() {
+    if (asked_.responder.pending() && *has_ended_) AnswerAsFollower(std::nullopt, peers_, asked_);
+  }
+  void Reply(ErrorCode error, ReplyBody body) { asked_.responder.Reply(error, std::move(body)); }
+
+ private:
+  const std::shared_ptr<const std::atomic<bool>> has_ended_;
+  const PeerGeneration peers_;
+  InboundRequest asked_;
+};
+
 }  // namespace
+
+Responder UnlessLeadEnds(std::shared_ptr<const std::atomic<bool>> has_ended, PeerGeneration peers,
+                         InboundRequest& request) {
+  return Responder([answer = std::make_unique<LedAnswer>(std::move(has_ended), peers, request)](
+                       ErrorCode error, ReplyBody body) { answer->Reply(error, std::move(body)); });
+}
 
 void AnswerAsFollower(std::optional<Endpoint> leader, PeerGeneration peers,
                       InboundRequest& request) {

@@ -3,6 +3,8 @@
 
 #include <absl/strings/str_cat.h>
 
+#include <algorithm>
+#include <atomic>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -29,9 +31,11 @@ namespace {
 constexpr absl::Duration kPause = absl::Seconds(1);
 // After something that a person has to mend.
 constexpr absl::Duration kLongPause = absl::Seconds(10);
-// Of `grace`: for how long a leader that has heard replica servers hears none of them before it lets
-// another one lead. Shorter than a lease, so that they find that one before theirs ends.
+// Of `grace`: for how long a leader hears no replica server before it lets another one lead. Shorter
+// than a lease, so that they find that one before theirs ends. Twice as long each time that it heard
+// none while it led: there may be none.
 constexpr double kSilenceShare = 0.5;
+constexpr int kSilentLeadsMax = 6;
 constexpr char kClusterIdKey[] = "/arion/cluster_id";
 
 }  // namespace
@@ -156,11 +160,16 @@ class MetaMember::State : public std::enable_shared_from_this<State> {
     }
   }
 
+  void StopLeading() {
+    may_lead_ = false;
+    if (has_ended_) *has_ended_ = true;
+  }
+
   // Not at once: what calls this may be of what ends.
   void GiveUp(const std::string& why, absl::Duration pause) {
     LOG(WARNING) << "meta: " << (Leads() ? "leads no longer: " : "stands for election anew: ")
                  << why;
-    may_lead_ = false;
+    StopLeading();
     strand_->Post(InLife([this, pause] {
       EndLife();
       strand_->PostAfter(pause, [weak = weak_from_this()] {
@@ -171,7 +180,8 @@ class MetaMember::State : public std::enable_shared_from_this<State> {
 
   void EndLife() {
     ++life_;
-    may_lead_ = is_joining_ = waits_to_load_ = false;
+    StopLeading();
+    is_joining_ = waits_to_load_ = false;
     leader_.reset();
     if (store_) store_->End();
     if (server_) {
@@ -300,19 +310,27 @@ class MetaMember::State : public std::enable_shared_from_this<State> {
                                  " in ZooKeeper can't be understood: ", started.message()),
                     kLongPause);
     may_lead_ = true;
-    heard_at_.reset();
+    has_ended_ = std::make_shared<std::atomic<bool>>(false);
+    heard_at_ = env_.clock().Now();
     WatchServers();
   }
 
-  // Cut off from them it could do nothing for anybody. Where it has heard none since it leads, there
-  // may be none.
+  // Cut off from them it could do nothing for anybody.
   void WatchServers() {
-    const absl::Duration silence = meta_.grace * kSilenceShare;
-    if (heard_at_ && env_.clock().Now() - *heard_at_ > silence)
-      return GiveUp("no replica server was heard of for " + absl::FormatDuration(silence) +
-                        ": they may reach another meta server",
-                    kPause);
-    strand_->PostAfter(silence / 8, InLife([this] { WatchServers(); }));
+    const absl::Duration silence = meta_.grace * kSilenceShare * (1 << silent_leads_);
+    if (env_.clock().Now() - heard_at_ < silence) {
+      strand_->PostAfter(meta_.grace * kSilenceShare / 8, InLife([this] { WatchServers(); }));
+      return;
+    }
+    silent_leads_ = std::min(silent_leads_ + 1, kSilentLeadsMax);
+    GiveUp("no replica server was heard of for " + absl::FormatDuration(silence) +
+               ": they may reach another meta server",
+           kPause);
+  }
+
+  void OnBeacon() {
+    heard_at_ = env_.clock().Now();
+    silent_leads_ = 0;
   }
 
   bool Leads() const {
@@ -321,7 +339,10 @@ class MetaMember::State : public std::enable_shared_from_this<State> {
 
   void OnRequest(InboundRequest request) {
     if (Leads()) {
-      if (request.header.name == kRpcBeacon) heard_at_ = env_.clock().Now();
+      if (request.header.name == kRpcBeacon)
+        OnBeacon();
+      else
+        request.responder = UnlessLeadEnds(has_ended_, meta_.peer_generation, request);
       return server_->Handle(std::move(request));
     }
     const bool is_loading = lock_ && env_.clock().Now() < lock_->leads_until();
@@ -345,8 +366,12 @@ class MetaMember::State : public std::enable_shared_from_this<State> {
   bool waits_to_load_ = false;
   // The state was loaded, and nothing has ended this life.
   bool may_lead_ = false;
-  // As a leader: when a replica server's beacon came last.
-  std::optional<Instant> heard_at_;
+  // Of its lead: who asked meanwhile and is not answered is told to ask another one.
+  std::shared_ptr<std::atomic<bool>> has_ended_;
+  // When a replica server's beacon came last since it leads, or it began to.
+  Instant heard_at_{0};
+  // How often in turn it led and no beacon came.
+  int silent_leads_ = 0;
   std::optional<Endpoint> leader_;
   std::string lock_node_;
   int64_t led_since_ms_ = 0;

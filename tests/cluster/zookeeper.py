@@ -39,23 +39,25 @@ def end_with_parent():
 
 
 class ZooKeeperServer:
-    """One server, alone or one of an Ensemble. `tick`: in seconds; a session's timeout is 2 to 20 of them."""
+    """One server, alone or one of an Ensemble. `tick`: in seconds; a session's timeout is 2 to 20 of them. `network`: a
+    network.Network, in which it gets a place of its own."""
 
-    def __init__(self, tick=0.2, directory=None, number=0, settings=()):
+    def __init__(self, tick=0.2, directory=None, number=0, settings=(), network=None):
         self.directory = directory or tempfile.mkdtemp(prefix="arion-zookeeper-")
         self.name = f"zookeeper{number}" if number else "zookeeper"
         self.port = harness.free_ports(1)[0]
         self.log = os.path.join(self.directory, "log")
         self.config = os.path.join(self.directory, "zoo.cfg")
         self.process = None
-        data = os.path.join(self.directory, "data")
-        os.makedirs(data)
-        with open(os.path.join(data, "myid"), "w") as file:
+        self.data = os.path.join(self.directory, "data")
+        os.makedirs(self.data)
+        with open(os.path.join(self.data, "myid"), "w") as file:
             file.write(f"{number}\n")
-        self.lines = [f"tickTime={int(tick * 1000)}", f"dataDir={data}", f"clientPort={self.port}",
+        self.lines = [f"tickTime={int(tick * 1000)}", f"dataDir={self.data}", f"clientPort={self.port}",
                       "admin.enableServer=false", "4lw.commands.whitelist=*", "maxClientCnxns=0", "forceSync=no",
                       "preAllocSize=512", *settings]
-        self.move("127.0.0.1")
+        self.move(network.add(self.name) if network else "127.0.0.1")
+        self.place = network.command(self.name) if network else []
         atexit.register(self.close)
 
     def __enter__(self):
@@ -76,7 +78,7 @@ class ZooKeeperServer:
     def start(self):
         """It answers a moment later: wait_ready."""
         with open(self.log, "ab") as log:
-            self.process = subprocess.Popen([*JAVA, "-cp", ":".join(JARS), MAIN, self.config], stdin=subprocess.DEVNULL,
+            self.process = subprocess.Popen([*self.place, *JAVA, "-cp", ":".join(JARS), MAIN, self.config], stdin=subprocess.DEVNULL,
                                             stdout=log, stderr=log, cwd=self.directory, preexec_fn=end_with_parent)
 
     def ask(self, word, seconds=2):
