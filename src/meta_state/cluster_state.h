@@ -3,10 +3,11 @@
 //
 // Shapes    Stored form: keys and JSON values of meta/STATE.md 1.1 and 1.2 ("/apps/2",
 //           "/apps/2/0"), "/arion/function_level", "/arion/split/2" (table_split.h), and
-//           "/arion/committed/2": decrees by partition, commas between. Unknown keys of the store
-//           and of its JSON are left alone; missing JSON keys keep their defaults. Duplications:
-//           table_duplication.h.
+//           "/arion/committed/2": decrees by partition, commas between. "/arion/min_version": who
+//           may read it. Unknown keys of the store are left alone. JSON: stored_json.h.
+//           Duplications: table_duplication.h.
 // Errors    Load: DataLoss names the key that can't be understood; nothing is guessed.
+//           FailedPrecondition: a later version stored it.
 // Threads   Strand-bound to its owner.
 // Promises  cluster_state/S1  ChangeOf(x), stored and loaded again, gives x.
 //           cluster_state/S2  A host name that the store knew for an address is written again with
@@ -32,6 +33,8 @@ namespace arion {
 
 struct StoreChange;
 
+// Of the stored form: what another one must be able to read before it may lead on it.
+constexpr int32_t kStateVersion = 1;
 constexpr int32_t kPartitionCountMax = 65536;
 constexpr size_t kLastDropsMax = 3;
 // A ballot beyond this comes from a damaged or hostile message.
@@ -139,6 +142,8 @@ struct PartitionSeen {
 // through Install (configuration_change.h), so that the rest fits.
 struct Partition : PartitionSeen {
   PartitionConfiguration config;
+  // What is stored beside that and is not known here (stored_json/J1).
+  std::string other_members;
   ShownCommitted committed;
 
   // What every member holds for certain.
@@ -203,6 +208,8 @@ struct DuplicationProgress {
 // A table's writes are sent to another cluster.
 struct Duplication {
   DuplicationInfo info;
+  // What is stored beside that and is not known here (stored_json/J1).
+  std::string other_members;
   // By index, as many as the table has.
   std::vector<DuplicationProgress> partitions;
   // What of its stored form was not understood. Then it is treated as paused, until somebody says
@@ -216,6 +223,8 @@ struct Duplication {
 // ids are not given again.
 struct Table {
   AppInfo info;
+  // What is stored beside that and is not known here (stored_json/J1).
+  std::string other_members;
   // By index.
   std::vector<Partition> partitions;
   // nullopt: each of them is there.

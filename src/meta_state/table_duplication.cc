@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "messages/table_environments.h"
 #include "meta_state/store_change.h"
+#include "meta_state/stored_json.h"
 
 namespace arion {
 namespace {
@@ -30,7 +31,7 @@ std::string KeyOf(PartitionId pid, int32_t dupid) {
   return absl::StrCat(KeyOf(pid.app_id, dupid), "/", pid.index);
 }
 
-std::string JsonOf(const DuplicationInfo& info) {
+std::string JsonOf(const DuplicationInfo& info, std::string_view other) {
   rapidjson::StringBuffer buffer;
   rapidjson::Writer json(buffer);
   const auto write = [&json](const char* key, std::string_view text) {
@@ -49,7 +50,9 @@ std::string JsonOf(const DuplicationInfo& info) {
     json.Int(info.remote_replica_count);
   }
   json.EndObject();
-  return {buffer.GetString(), buffer.GetSize()};
+  std::string text(buffer.GetString(), buffer.GetSize());
+  text.insert(text.size() - 1, other);
+  return text;
 }
 
 // The value of which that is the name; nullopt: none of these.
@@ -101,6 +104,9 @@ Duplication ParseDuplication(const std::string& text) {
     else
       doubt("remote_replica_count");
   }
+  duplication.other_members =
+      OtherMembers(text, {"remote", "status", "create_timestamp_ms", "fail_mode", "remote_app_name",
+                          "remote_replica_count"});
   return duplication;
 }
 
@@ -122,7 +128,12 @@ void LoadProgress(const std::map<std::string, std::string>& entries, PartitionId
 
 std::vector<StoreChange> ChangesOf(const Table& table, const DuplicationChange& change) {
   const int32_t app_id = table.info.app_id;
-  if (change.next) return {{KeyOf(app_id, change.dupid), JsonOf(*change.next)}};
+  if (change.next) {
+    const auto found = table.duplications.find(change.dupid);
+    const bool is_new = found == table.duplications.end();
+    return {{KeyOf(app_id, change.dupid),
+             JsonOf(*change.next, is_new ? std::string_view() : found->second.other_members)}};
+  }
   std::vector<StoreChange> changes = {{KeyOf(app_id, change.dupid), std::nullopt}};
   for (int32_t i = 0; i < table.info.partition_count; ++i)
     changes.push_back({KeyOf({app_id, i}, change.dupid), std::nullopt});
