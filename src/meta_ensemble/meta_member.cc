@@ -19,6 +19,7 @@
 #include "meta/owner_life.h"
 #include "meta_ensemble/follower_answers.h"
 #include "meta_ensemble/leader_lock.h"
+#include "meta_ensemble/root_check.h"
 #include "meta_ensemble/state_tree.h"
 #include "meta_ensemble/zookeeper_meta_store.h"
 #include "meta_overview/cluster_overview.h"
@@ -152,7 +153,7 @@ class MetaMember::State : public std::enable_shared_from_this<State> {
       case ZooKeeperSession::State::kConnected:
         if (lock_) lock_->OnConnected();
         if (store_) store_->OnConnected();
-        if (!lock_ && !is_joining_) LearnClusterId();
+        if (!lock_ && !is_joining_) Join();
         if (waits_to_load_) ReadTree();
         return;
       case ZooKeeperSession::State::kEnded:
@@ -196,6 +197,16 @@ class MetaMember::State : public std::enable_shared_from_this<State> {
 
   // ---- the cluster's id ----
 
+  void Join() {
+    is_joining_ = true;
+    CheckRoot(*session_, root_, options_.lock_root, InLife([this](const absl::Status& checked) {
+      is_joining_ = false;
+      if (checked.ok()) return LearnClusterId();
+      if (absl::IsUnavailable(checked)) return AgainWhenConnected();
+      GiveUp(std::string(checked.message()), kLongPause);
+    }));
+  }
+
   void LearnClusterId() {
     is_joining_ = true;
     session_->Get(
@@ -217,7 +228,7 @@ class MetaMember::State : public std::enable_shared_from_this<State> {
 
   void AgainWhenConnected() {
     strand_->PostAfter(kPause, InLife([this] {
-                         if (!lock_ && !is_joining_) LearnClusterId();
+                         if (!lock_ && !is_joining_) Join();
                        }));
   }
 

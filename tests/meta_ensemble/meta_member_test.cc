@@ -348,6 +348,27 @@ TEST_F(MetaMemberTest, AStateThatCantBeUnderstoodIsLedByNobodyUntilItIsMended) {
   EXPECT_EQ(Tables(*leader), std::vector<std::string>{"t"});
 }
 
+TEST_F(MetaMemberTest, AnotherSystemsRootIsLeftAsItIs) {
+  for (const char* path : {"/c", "/c/brokers"}) ASSERT_TRUE(zookeeper_.Create(path, "").ok());
+  const std::vector<std::string> before = zookeeper_.Paths();
+  StartAll();
+  EXPECT_EQ(WaitForLeader(absl::Minutes(1)), nullptr);
+  EXPECT_EQ(zookeeper_.Paths(), before);
+  ASSERT_TRUE(zookeeper_.Remove("/c/brokers").ok());
+  EXPECT_NE(WaitForLeader(), nullptr) << "it is looked at again";
+}
+
+TEST_F(MetaMemberTest, AStateOfALaterVersionIsLedByNobodyOfThisOne) {
+  StartAll();
+  Server* former = WaitForLeader();
+  ASSERT_NE(former, nullptr);
+  ASSERT_TRUE(zookeeper_.Create("/c/arion/min_version", "2").ok());
+  former->Crash();
+  EXPECT_EQ(WaitForLeader(absl::Minutes(1)), nullptr);
+  ASSERT_TRUE(zookeeper_.Set("/c/arion/min_version", "1").ok());
+  EXPECT_NE(WaitForLeader(), nullptr);
+}
+
 TEST_F(MetaMemberTest, ATableWhoseMakingWasInterruptedIsMadeWhole) {
   StartAll();
   Server* former = WaitForLeader();
