@@ -61,7 +61,7 @@ bool IsOpenToAll(std::string_view name) {
   return std::any_of(std::begin(kPrefixes), std::end(kPrefixes),
                      [&](std::string_view prefix) { return name.starts_with(prefix); }) ||
          name == kRpcFind || name == kRpcClusterInfo || name == kRpcDddDiagnose ||
-         name == kRpcNegotiation || IsBetweenServers(name);
+         name == kRpcNegotiation || name == kRpcQueryLead || IsBetweenServers(name);
 }
 
 AccessControl::AccessControl(AccessRules rules, ClusterIdentity& cluster, std::string learns_from,

@@ -27,6 +27,8 @@ inline constexpr char kRpcDddDiagnose[] = "RPC_CM_DDD_DIAGNOSE";
 inline constexpr char kRpcStartRecovery[] = "RPC_CM_START_RECOVERY";
 inline constexpr char kRpcQueryBackupPolicy[] = "RPC_CM_QUERY_BACKUP_POLICY";
 inline constexpr char kRpcForgetServer[] = "RPC_ARION_FORGET_SERVER";
+inline constexpr char kRpcQueryLead[] = "RPC_ARION_QUERY_LEAD";
+inline constexpr char kRpcHandOverLead[] = "RPC_ARION_HAND_OVER_LEAD";
 inline constexpr char kRpcGetMaxReplicaCount[] = "RPC_CM_GET_MAX_REPLICA_COUNT";
 inline constexpr char kRpcSetMaxReplicaCount[] = "RPC_CM_SET_MAX_REPLICA_COUNT";
 inline constexpr char kRpcGetAtomicIdempotent[] = "RPC_CM_GET_ATOMIC_IDEMPOTENT";
@@ -246,6 +248,38 @@ struct ForgetServerRequest {
 };
 // The hint: why not.
 using ForgetServerResponse = HintResponse;
+
+// RPC_ARION_QUERY_LEAD, Arion's own: each meta server answers for itself, whether it leads or not.
+struct QueryLeadRequest {
+  template <class S, class V>
+  static void Fields(S&, V&) {}
+  bool operator==(const QueryLeadRequest&) const = default;
+};
+// The answer.
+struct QueryLeadResponse {
+  ErrorCode err = ErrorCode::kOk;
+  bool is_leader = false;
+  // There are no others: its state is in a journal of its own.
+  bool is_single = false;
+  // Invalid: nobody is known. Its own address where it leads.
+  Endpoint leader;
+  // When this one began to lead; 0: it does not, or is the only one.
+  int64_t since_unix_ms = 0;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.err), v(2, s.is_leader), v(3, s.is_single), v(4, s.leader), v(5, s.since_unix_ms);
+  }
+  bool operator==(const QueryLeadResponse&) const = default;
+};
+// RPC_ARION_HAND_OVER_LEAD, Arion's own: the one that is asked gives up the lead, to the candidate
+// that comes next. It is answered when the lock is free.
+struct HandOverLeadRequest {
+  template <class S, class V>
+  static void Fields(S&, V&) {}
+  bool operator==(const HandOverLeadRequest&) const = default;
+};
+// The hint: why not.
+using HandOverLeadResponse = HintResponse;
 
 // Used by get_max_replica_count, get_atomic_idempotent and the query of a compaction.
 struct TableNameRequest {

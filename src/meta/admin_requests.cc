@@ -27,6 +27,8 @@ void AdminRequests::AddTo(RequestHandlers& handlers) {
   handlers.Add(kRpcControlMeta, this, &Self::OnControlMeta);
   handlers.Add(kRpcProposeBalancer, this, &Self::OnProposeBalancer);
   handlers.Add(kRpcForgetServer, this, &Self::OnForgetServer);
+  handlers.Add(kRpcQueryLead, this, &Self::OnQueryLead);
+  handlers.Add(kRpcHandOverLead, this, &Self::OnHandOverLead);
   handlers.Add(kRpcDddDiagnose, this, &Self::OnDddDiagnose);
   handlers.Add(kRpcGetMaxReplicaCount, this, &Self::OnGetMaxReplicaCount);
   handlers.Add(kRpcQueryManualCompact, this, &Self::OnQueryManualCompact);
@@ -141,6 +143,22 @@ void AdminRequests::OnForgetServer(InboundRequest& request) {
                << request.header.from;
   Forget(uses_.state, forget->node);
   uses_.codec.Answer(request, ForgetServerResponse{});
+}
+
+void AdminRequests::OnQueryLead(InboundRequest& request) {
+  if (RequestCodec::Decode<QueryLeadRequest>(request))
+    uses_.codec.Answer(
+        request,
+        QueryLeadResponse{.is_leader = true, .is_single = true, .leader = uses_.transport.local()});
+}
+
+void AdminRequests::OnHandOverLead(InboundRequest& request) {
+  if (RequestCodec::Decode<HandOverLeadRequest>(request))
+    uses_.codec.Answer(
+        request,
+        HandOverLeadResponse{ErrorCode::kInvalidState,
+                             "this meta server is the only one: its state is in a journal of its "
+                             "own (state = journal), and nobody else can lead"});
 }
 
 void AdminRequests::OnDddDiagnose(InboundRequest& request) {

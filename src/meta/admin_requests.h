@@ -58,6 +58,9 @@ class AdminRequests {
   void InstallLevel(FunctionLevel level, Endpoint says);
   void OnProposeBalancer(InboundRequest& request);
   void OnForgetServer(InboundRequest& request);
+  // These two as the only meta server answers them (meta_ensemble/meta_member.h: others).
+  void OnQueryLead(InboundRequest& request);
+  void OnHandOverLead(InboundRequest& request);
   void OnDddDiagnose(InboundRequest& request);
   void OnGetMaxReplicaCount(InboundRequest& request);
   void OnQueryManualCompact(InboundRequest& request);

@@ -235,6 +235,41 @@ void LeaderLock::OnProven(Instant sent, const absl::Status& proven) {
   events_.on_granted(directory_ + "/" + own_);
 }
 
+void LeaderLock::FindNext(Next done) {
+  session_.List(directory_,
+                While([this, done = std::move(done)](
+                          const absl::StatusOr<std::vector<std::string>>& names) mutable {
+                  if (!names.ok()) return done(names.status());
+                  std::map<int64_t, std::string> others;
+                  for (const std::string& name : *names) {
+                    const std::optional<int64_t> number = LockNumberOf(name);
+                    if (number && name != own_) others[*number] = name;
+                  }
+                  FindAmong(std::move(others), std::move(done));
+                }));
+}
+
+void LeaderLock::FindAmong(std::map<int64_t, std::string> others, Next done) {
+  if (others.empty())
+    return done(absl::NotFoundError(absl::StrCat(
+        "no other meta server stands for election: ", directory_, " has no node of one")));
+  const std::string path = absl::StrCat(directory_, "/", others.begin()->second);
+  others.erase(others.begin());
+  session_.Get(
+      path, While([this, path, others = std::move(others),
+                   done = std::move(done)](const absl::StatusOr<ZooKeeperNode>& node) mutable {
+        // It has gone meanwhile, or is this server's of an earlier session, whose end the
+        // ensemble waits for.
+        if (absl::IsNotFound(node.status()) || (node.ok() && node->data == address_))
+          return FindAmong(std::move(others), std::move(done));
+        if (!node.ok()) return done(node.status());
+        const std::optional<Endpoint> next = Endpoint::Parse(node->data);
+        if (next) return done(*next);
+        done(absl::FailedPreconditionError(absl::StrCat(
+            path, " would lead next, and holds '", node->data, "', which is no server's address")));
+      }));
+}
+
 void LeaderLock::TellLeader(std::optional<Endpoint> leader) {
   if (leader == leader_) return;
   leader_ = leader;

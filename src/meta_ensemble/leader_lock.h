@@ -16,10 +16,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <absl/functional/any_invocable.h>
 #include <absl/status/status.h>
+#include <absl/status/statusor.h>
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -63,6 +66,10 @@ class LeaderLock : public std::enable_shared_from_this<LeaderLock> {
   void OnConnected();
   // The past: it does not lead. It moves on as long as the ensemble answers.
   Instant leads_until() const { return leads_until_; }
+  // Of one that leads: who would, were its lock free now. NotFound: no other server stands for
+  // election. `done` comes never once this has lost, else once.
+  using Next = absl::AnyInvocable<void(absl::StatusOr<Endpoint>)>;
+  void FindNext(Next done);
 
  private:
   // What is to be done next; a step whose answer did not come is done again when the session is
@@ -84,6 +91,8 @@ class LeaderLock : public std::enable_shared_from_this<LeaderLock> {
   void Prove();
   void OnProven(Instant sent, const absl::Status& proven);
   void OnOwnChanged();
+  // The first of them that is another server's.
+  void FindAmong(std::map<int64_t, std::string> others, Next done);
   void TellLeader(std::optional<Endpoint> leader);
   // True: the answer did not come, and `step` will be done again.
   bool IsUnanswered(const absl::Status& status, Step step);

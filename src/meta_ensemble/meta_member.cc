@@ -13,10 +13,12 @@
 #include "base/log.h"
 #include "env/clock.h"
 #include "env/environment.h"
+#include "messages/admin_messages.h"
 #include "messages/meta_messages.h"
 #include "meta/meta_options.h"
 #include "meta/meta_server.h"
 #include "meta/owner_life.h"
+#include "meta/request_codec.h"
 #include "meta_ensemble/follower_answers.h"
 #include "meta_ensemble/leader_lock.h"
 #include "meta_ensemble/root_check.h"
@@ -37,6 +39,9 @@ constexpr absl::Duration kLongPause = absl::Seconds(10);
 // none while it led: there may be none.
 constexpr double kSilenceShare = 0.5;
 constexpr int kSilentLeadsMax = 6;
+// Of a hand-over: for the next leader to show that it lives, and for what is under way.
+constexpr absl::Duration kNextAnswersIn = absl::Seconds(1);
+constexpr absl::Duration kWorkEndsIn = absl::Milliseconds(500);
 constexpr char kClusterIdKey[] = "/arion/cluster_id";
 
 }  // namespace
@@ -181,6 +186,7 @@ class MetaMember::State : public std::enable_shared_from_this<State> {
 
   void EndLife() {
     ++life_;
+    EndHandOver(ErrorCode::kOk, "");
     StopLeading();
     is_joining_ = waits_to_load_ = false;
     leader_.reset();
@@ -344,12 +350,89 @@ class MetaMember::State : public std::enable_shared_from_this<State> {
     silent_leads_ = 0;
   }
 
+  // ---- the lead is given to another ----
+
+  void OnHandOver(InboundRequest request) {
+    if (handing_over_)
+      return RequestCodec(meta_.peer_generation)
+          .Answer(request, HandOverLeadResponse{ErrorCode::kBusy, "it is under way already"});
+    LOG(INFO) << "meta: is to hand over the lead, says " << request.header.from;
+    handing_over_ = std::move(request);
+    lock_->FindNext(InLife([this](const absl::StatusOr<Endpoint>& next) {
+      if (!next.ok())
+        return EndHandOver(ErrorCode::kInvalidState, std::string(next.status().message()));
+      // Of a dead one the node stays until its session ends, and nobody would lead meanwhile.
+      transport_.Call(*next,
+                      {.name = kRpcQueryLead,
+                       .body = EncodeWrapped(QueryLeadRequest()),
+                       .timeout = kNextAnswersIn},
+                      strand_, InLife([this, next = *next](const RpcResult& result) {
+                        OnNextAnswered(next, result.error);
+                      }));
+    }));
+  }
+
+  void OnNextAnswered(Endpoint next, ErrorCode error) {
+    if (error == ErrorCode::kTimeout || error == ErrorCode::kNetworkFailure)
+      return EndHandOver(ErrorCode::kInvalidState,
+                         absl::StrCat("the next that would lead, ", next.ToString(),
+                                      ", does not answer: start it, or wait until ZooKeeper has "
+                                      "ended its session"));
+    if (!Leads()) return;  // its life ends
+    // From here on others are told to ask again (OnRequest); what came before is finished.
+    may_lead_ = false;
+    strand_->PostAfter(kWorkEndsIn, InLife([this, next] { LeaveTo(next); }));
+    FinishWork(next);
+  }
+
+  // What was asked is stored, and answered; that may lead to more which is stored.
+  void FinishWork(Endpoint next) {
+    InboundRequest question;
+    question.header.name = kRpcQueryLead;
+    question.body = EncodeWrapped(QueryLeadRequest());
+    // Once this is answered, all that came before it is with the store, if it goes there.
+    question.responder =
+        Responder([strand = strand_,
+                   on = InLife([this, next] {
+                     store_->WhenIdle(InLife([this, next](ZooKeeperMetaStore::Was was) {
+                       using Was = ZooKeeperMetaStore::Was;
+                       was == Was::kIdle ? LeaveTo(next) : FinishWork(next);
+                     }));
+                   })](ErrorCode, const std::string&) mutable { strand->Post(std::move(on)); });
+    server_->Handle(std::move(question));
+  }
+
+  void LeaveTo(Endpoint next) {
+    LOG(INFO) << "meta: leads no longer: hands over to " << next;
+    // With the session goes the lock. Not at once: what calls this may be of what ends.
+    strand_->Post(InLife([this] {
+      EndLife();
+      Begin();
+    }));
+  }
+
+  void EndHandOver(ErrorCode error, const std::string& why) {
+    if (!handing_over_) return;
+    LOG_IF(WARNING, error != ErrorCode::kOk) << "meta: does not hand over the lead: " << why;
+    RequestCodec(meta_.peer_generation).Answer(*handing_over_, HandOverLeadResponse{error, why});
+    handing_over_.reset();
+  }
+
+  void AnswerWhoLeads(InboundRequest& request) {
+    QueryLeadResponse answer{.is_leader = Leads()};
+    answer.leader = answer.is_leader ? transport_.local() : leader_.value_or(Endpoint());
+    answer.since_unix_ms = answer.is_leader ? led_since_ms_ : 0;
+    RequestCodec(meta_.peer_generation).Answer(request, answer);
+  }
+
   bool Leads() const {
     return may_lead_ && server_ && env_.clock().Now() < lock_->leads_until();  // meta_member/E1
   }
 
   void OnRequest(InboundRequest request) {
+    if (request.header.name == kRpcQueryLead) return AnswerWhoLeads(request);
     if (Leads()) {
+      if (request.header.name == kRpcHandOverLead) return OnHandOver(std::move(request));
       if (request.header.name == kRpcBeacon)
         OnBeacon();
       else
@@ -384,6 +467,8 @@ class MetaMember::State : public std::enable_shared_from_this<State> {
   // How often in turn it led and no beacon came.
   int silent_leads_ = 0;
   std::optional<Endpoint> leader_;
+  // Who asked for a hand-over that is under way.
+  std::optional<InboundRequest> handing_over_;
   std::string lock_node_;
   int64_t led_since_ms_ = 0;
   std::unique_ptr<ZooKeeperSession> session_;

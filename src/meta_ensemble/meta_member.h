@@ -5,6 +5,7 @@
 //           hexadecimal digits); the lock; the stored state; a MetaServer on it. Whatever ends one
 //           of these ends the life, and the next begins with a new session and without any of what
 //           the former one knew.
+//           A leader hands over when it is told to (RPC_ARION_HAND_OVER_LEAD; meta/STATE.md 12.4).
 // Errors    None: what goes wrong is logged, with what to do, and tried again.
 // Threads   Strand-bound but for those of MetaService, Start and Stop.
 // Lifetime  Environment, Transport and ZooKeeper outlive it.

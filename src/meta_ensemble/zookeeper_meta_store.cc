@@ -64,8 +64,13 @@ class ZooKeeperMetaStore::Queue : public std::enable_shared_from_this<Queue> {
   void OnConnected() {
     if (session_ != nullptr && is_unanswered_) FindOut();
   }
+  void WhenIdle(absl::AnyInvocable<void(Was)> done) {
+    if (under_way_.empty() && waiting_.empty()) return done(Was::kIdle);
+    when_idle_.push_back(std::move(done));
+  }
   void End() {
     session_ = nullptr;
+    when_idle_.clear();
     for (Batch& batch : under_way_) Tell(batch, Ended());
     for (Batch& batch : waiting_) Tell(batch, Ended());
     under_way_.clear();
@@ -125,6 +130,8 @@ class ZooKeeperMetaStore::Queue : public std::enable_shared_from_this<Queue> {
     std::vector<Batch> stored = std::exchange(under_way_, {});
     for (Batch& batch : stored) Tell(batch, absl::OkStatus());
     Continue();
+    if (!under_way_.empty()) return;
+    for (auto& told : std::exchange(when_idle_, {})) told(Was::kBusy);
   }
 
   // It may have been carried out or not.
@@ -178,6 +185,7 @@ class ZooKeeperMetaStore::Queue : public std::enable_shared_from_this<Queue> {
   std::function<void(const std::string&)> on_lost_;
   std::set<std::string> nodes_;
   std::deque<Batch> waiting_;
+  std::vector<absl::AnyInvocable<void(Was)>> when_idle_;
   // Of the transactions that are under way, and those of their steps that come later.
   std::vector<Batch> under_way_;
   std::vector<ZooKeeperStep> steps_;
@@ -223,6 +231,9 @@ std::string ZooKeeperMetaStore::WayBack() const {
 }
 
 void ZooKeeperMetaStore::OnConnected() { queue_->OnConnected(); }
+void ZooKeeperMetaStore::WhenIdle(absl::AnyInvocable<void(Was)> done) {
+  queue_->WhenIdle(std::move(done));
+}
 void ZooKeeperMetaStore::End() { queue_->End(); }
 
 }  // namespace arion

@@ -53,6 +53,10 @@ class ZooKeeperMetaStore : public MetaStore {
 
   // The session is connected again.
   void OnConnected();
+  // `done` comes on the session's strand once all that was given here before is stored and told;
+  // at once where it is so already. Never, once End was called.
+  enum class Was { kIdle, kBusy };
+  void WhenIdle(absl::AnyInvocable<void(Was)> done);
   // Nothing is stored any more: who waits hears Cancelled.
   void End();
 

@@ -87,12 +87,13 @@ TEST(AccessControlTest, WhereBothAreConfiguredBothAreNeeded) {
 
 TEST(AccessControlTest, WhatIsNotKnownToBeHarmlessIsAChange) {
   for (const char* open : {"RPC_RRDB_RRDB_PUT", kRpcQueryConfig, kRpcListApps, kRpcClusterInfo,
-                           kRpcBeacon, kRpcPrepare, kRpcLearn, kRpcQueryReplicaInfo})
+                           kRpcBeacon, kRpcPrepare, kRpcLearn, kRpcQueryReplicaInfo, kRpcQueryLead})
     EXPECT_TRUE(IsOpenToAll(open)) << open;
   for (const char* change :
        {kRpcCreateApp, kRpcDropApp, kRpcRecallApp, kRpcRenameApp, kRpcUpdateAppEnv,
         kRpcSetMaxReplicaCount, kRpcSetAtomicIdempotent, kRpcControlMeta, kRpcProposeBalancer,
-        kRpcStartRecovery, kRpcCommand, "RPC_ADD_NEW_DISK", "RPC_SOMETHING_NEW", ""})
+        kRpcStartRecovery, kRpcHandOverLead, kRpcCommand, "RPC_ADD_NEW_DISK", "RPC_SOMETHING_NEW",
+        ""})
     EXPECT_FALSE(IsOpenToAll(change)) << change;
 }
 

@@ -5,8 +5,11 @@ clients' writes go on, nothing that was answered is lost, and there is one leade
 SPDX-License-Identifier: Apache-2.0
 """
 
+import json
 import os
 import signal
+import subprocess
+import threading
 import time
 import unittest
 
@@ -112,6 +115,63 @@ class EnsembleTest(unittest.TestCase):
         print(f"led again {took:.2f} s after SIGTERM")
         self.assertLess(took, 1 * harness.PATIENCE)
         self.check_administered("after_stop")
+
+    def shell(self, command, meta=None):
+        return json.loads(harness.run([os.path.join(harness.BUILD, "arion_shell"), "-j",
+                                       "--meta", meta or self.cluster.meta_addresses(), "-e", command]).splitlines()[-1])
+
+    def test_the_leader_hands_over(self):
+        former = self.wait_led()
+        shown = self.shell("meta_leader")
+        self.assertEqual(shown["leader"], former.address)
+        self.assertRegex(shown["since"], r"^20\d\d-")
+        self.assertEqual({row["address"]: row["role"] for row in shown["meta_servers"]},
+                         {server.address: "leader" if server is former else f"follows {former.address}" for server in self.cluster.metas})
+        writer = self.writer()
+        # Commands that are safe to repeat, one after the other, all the while.
+        stop, failures, count = threading.Event(), [], [0]
+
+        def administer():
+            while not stop.is_set():
+                count[0] += 1
+                try:
+                    self.shell(f"use temp; set_app_envs business.info {count[0]}")
+                except (AssertionError, RuntimeError, ValueError, subprocess.SubprocessError) as error:
+                    failures.append(str(error))
+        thread = threading.Thread(target=administer)
+        thread.start()
+        try:
+            for _ in range(3):
+                before = self.wait_led()
+                done = self.shell("meta_leader hand-over")
+                print(f"{done['former_leader']} gave the lead to {done['leader']} in {done['took_ms']} ms")
+                self.assertEqual(done["former_leader"], before.address)
+                self.assertNotEqual(done["leader"], before.address)
+                self.assertLess(done["took_ms"], 1000 * harness.PATIENCE)
+                harness.wait_for("one leads", lambda: [server.address for server in self.leaders()] == [done["leader"]], 10)
+                # All stand again: the one that gave the lead up, too.
+                harness.wait_for("all follow", lambda: {row["role"] for row in self.shell("meta_leader")["meta_servers"]}
+                                 == {"leader", f"follows {done['leader']}"}, 10)
+        finally:
+            stop.set()
+            thread.join()
+        self.assertEqual(failures, [])
+        self.assertGreater(count[0], 3)
+        self.assertEqual({row["key"]: row["value"] for row in self.shell("get_app_envs temp")["app_envs"]}["business.info"], str(count[0]))
+        harness.wait_for("servers have found it", lambda: self.cluster.alive() == 3, 10)
+        self.check_administered("after_hand_over")
+        self.check_written(writer)
+
+    def test_nobody_is_there_to_take_the_lead(self):
+        leader = self.wait_led()
+        for server in self.cluster.metas:
+            if server is not leader:
+                server.stop()
+        done = subprocess.run([os.path.join(harness.BUILD, "arion_shell"), "--meta", leader.address, "-e", "meta_leader hand-over"],
+                              capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn("no other meta server stands for election", done.stderr)
+        self.check_administered("still_led")
 
     def test_all_restart(self):
         self.check_administered("t")

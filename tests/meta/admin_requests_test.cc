@@ -61,6 +61,17 @@ TEST_F(AdminRequestsTest, AsksForNamesThatAreBeingStored) {
   EXPECT_EQ(Answered<QueryConfigResponse>(kRpcQueryConfig)->err, ErrorCode::kBusyCreating);
 }
 
+TEST_F(AdminRequestsTest, TheOnlyMetaServerLeadsAndKeepsTheLead) {
+  Ask(kRpcQueryLead, QueryLeadRequest());
+  EXPECT_EQ(
+      *Answered<QueryLeadResponse>(kRpcQueryLead),
+      (QueryLeadResponse{.is_leader = true, .is_single = true, .leader = transport_.local()}));
+  Ask(kRpcHandOverLead, HandOverLeadRequest());
+  const auto refused = Answered<HandOverLeadResponse>(kRpcHandOverLead);
+  EXPECT_EQ(refused->err, ErrorCode::kInvalidState);
+  EXPECT_NE(refused->hint_message.find("journal"), std::string::npos);
+}
+
 TEST_F(AdminRequestsTest, WhatArionDoesNotHaveIsAnsweredSo) {
   InboundRequest load = RequestFor("load", "");
   load.header.name = "RPC_CM_START_BULK_LOAD";

@@ -221,5 +221,38 @@ TEST_F(LeaderLockTest, WhatIsForbiddenIsSaid) {
   EXPECT_NE(first.lost.find("/pegasus"), std::string::npos) << first.lost;
 }
 
+TEST_F(LeaderLockTest, WhoLeadsKnowsWhoIsNext) {
+  Candidate& first = Add();
+  ASSERT_TRUE(Runs([&] { return first.Leads(); }));
+  const auto next = [&] {
+    std::optional<absl::StatusOr<Endpoint>> found;
+    first.env->RunOn(first.strand, [&] {
+      first.lock->FindNext([&](absl::StatusOr<Endpoint> told) { found = std::move(told); });
+    });
+    EXPECT_TRUE(Runs([&] { return found.has_value(); }));
+    return found.value_or(absl::UnknownError("no answer"));
+  };
+  EXPECT_EQ(next().status().code(), absl::StatusCode::kNotFound);
+  // A node of its own in an earlier session, and what is no candidate's.
+  ASSERT_TRUE(
+      zookeeper_.Create(absl::StrCat(kDirectory, "/LOCKNODE0000000500"), first.address.ToString())
+          .ok());
+  ASSERT_TRUE(zookeeper_.Create(absl::StrCat(kDirectory, "/other"), "10.0.0.9:34601").ok());
+  EXPECT_EQ(next().status().code(), absl::StatusCode::kNotFound);
+  Candidate& second = Add();
+  ASSERT_TRUE(Runs([&] { return second.leader.has_value(); }));
+  Candidate& third = Add();
+  ASSERT_TRUE(Runs([&] { return third.leader.has_value(); }));
+  EXPECT_EQ(*next(), second.address);
+  second.Crash();
+  ASSERT_TRUE(Runs([&] { return Nodes().size() == 3; })) << "its session ends";
+  EXPECT_EQ(*next(), third.address);
+  ASSERT_TRUE(
+      zookeeper_.Create(absl::StrCat(kDirectory, "/LOCKNODE0000000001"), "host:34601").ok());
+  const absl::Status unclear = next().status();
+  EXPECT_EQ(unclear.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(unclear.message()), testing::HasSubstr("LOCKNODE0000000001"));
+}
+
 }  // namespace
 }  // namespace arion

@@ -18,6 +18,22 @@ class MemberTransport : public RecordingTransport {
  public:
   explicit MemberTransport(Endpoint local) : local_(local) {}
   Endpoint local() const override { return local_; }
+  // Between meta servers; what nobody has at that address fails.
+  void Call(Endpoint to, OutboundRequest request, StrandPtr reply_on,
+            absl::AnyInvocable<void(RpcResult)> done) override {
+    if (!route) return RecordingTransport::Call(to, std::move(request), reply_on, std::move(done));
+    InboundRequest asked;
+    asked.header.name = request.name;
+    asked.body = std::move(request.body);
+    asked.responder =
+        Responder([reply_on, done = std::move(done)](ErrorCode error, std::string body) mutable {
+          reply_on->Post([done = std::move(done), error, body = std::move(body)]() mutable {
+            done({.error = error, .body = std::move(body)});
+          });
+        });
+    route(to, std::move(asked));
+  }
+  std::function<void(Endpoint to, InboundRequest)> route;
 
  private:
   const Endpoint local_;
@@ -69,6 +85,13 @@ class MetaMemberTest : public ::testing::Test {
  protected:
   MetaMemberTest() {
     for (int n = 0; n < 3; ++n) servers_.push_back(std::make_unique<Server>(world_, zookeeper_, n));
+    for (auto& server : servers_)
+      server->transport.route = [this](Endpoint to, InboundRequest request) {
+        for (auto& other : servers_)
+          if (other->address == to && other->node.alive())
+            return other->transport.handler(std::move(request));
+        request.responder.Reply(ErrorCode::kNetworkFailure);
+      };
   }
   ~MetaMemberTest() override {
     for (auto& server : servers_)
@@ -123,6 +146,27 @@ class MetaMemberTest : public ::testing::Test {
                       .is_stateful = true};
     const auto answer = Ask<CreateAppResponse>(server, kRpcCreateApp, create);
     return answer ? answer->err : ErrorCode::kTimeout;
+  }
+  // The answer may come later.
+  std::shared_ptr<std::optional<ErrorCode>> BeginCreate(Server& server, const std::string& name) {
+    auto error = std::make_shared<std::optional<ErrorCode>>();
+    InboundRequest request;
+    request.header.name = kRpcCreateApp;
+    request.body = EncodeWrapped(CreateAppRequest{.app_name = name,
+                                                  .options = {.partition_count = 2,
+                                                              .replica_count = 1,
+                                                              .success_if_exist = true,
+                                                              .app_type = "pegasus",
+                                                              .is_stateful = true}});
+    request.responder = Responder([error](ErrorCode, std::string body) {
+      const auto answer = DecodeWrapped<CreateAppResponse>(body);
+      *error = answer.ok() ? answer->err : ErrorCode::kInvalidData;
+    });
+    server.transport.handler(std::move(request));
+    return error;
+  }
+  std::optional<HandOverLeadResponse> HandOver(Server& server) {
+    return Ask<HandOverLeadResponse>(server, kRpcHandOverLead, HandOverLeadRequest());
   }
   std::vector<std::string> Tables(Server& server) {
     std::vector<std::string> names;
@@ -382,6 +426,120 @@ TEST_F(MetaMemberTest, ATableWhoseMakingWasInterruptedIsMadeWhole) {
       Ask<QueryConfigResponse>(*leader, kRpcQueryConfig, QueryConfigRequest{.app_name = "t"});
   ASSERT_TRUE(config.has_value());
   EXPECT_EQ(config->partitions.size(), 2u);
+}
+
+TEST_F(MetaMemberTest, EachSaysWhoLeads) {
+  StartAll();
+  Server* leader = WaitForLeader();
+  ASSERT_NE(leader, nullptr);
+  for (auto& server : servers_) {
+    const auto said = Ask<QueryLeadResponse>(*server, kRpcQueryLead, QueryLeadRequest());
+    ASSERT_TRUE(said.has_value());
+    EXPECT_EQ(said->is_leader, server.get() == leader);
+    EXPECT_EQ(said->leader, leader->address);
+    EXPECT_EQ(said->since_unix_ms != 0, said->is_leader);
+    EXPECT_FALSE(said->is_single);
+  }
+}
+
+TEST_F(MetaMemberTest, TheLeadIsHandedToTheNext) {
+  StartAll();
+  Server* former = WaitForLeader();
+  ASSERT_NE(former, nullptr);
+  // What was asked a moment before is answered, and stored.
+  const auto create = BeginCreate(*former, "t");
+  const Instant begun = world_.now();
+  const auto answer = HandOver(*former);
+  ASSERT_TRUE(answer.has_value());
+  EXPECT_EQ(answer->err, ErrorCode::kOk) << answer->hint_message;
+  EXPECT_EQ(create->value_or(ErrorCode::kTimeout), ErrorCode::kOk);
+  Server* leader = WaitForLeader(absl::Seconds(5));
+  ASSERT_NE(leader, nullptr);
+  EXPECT_NE(leader, former);
+  EXPECT_LT(world_.now() - begun, absl::Seconds(1));
+  EXPECT_EQ(Tables(*leader), std::vector<std::string>{"t"});
+  // It stands behind all others: the next two hand-overs go to them first.
+  world_.RunFor(absl::Seconds(2));
+  EXPECT_EQ(Beacon(*former).primary_node, leader->address);
+  EXPECT_EQ(HandOver(*former)->err, ErrorCode::kForwardToOthers);
+  ASSERT_EQ(HandOver(*leader)->err, ErrorCode::kOk);
+  Server* third = WaitForLeader(absl::Seconds(5));
+  ASSERT_NE(third, nullptr);
+  EXPECT_NE(third, former);
+  EXPECT_NE(third, leader);
+}
+
+TEST_F(MetaMemberTest, WithNobodyWhoWouldLeadTheLeadIsKept) {
+  servers_[0]->Start();
+  Server* leader = WaitForLeader();
+  ASSERT_NE(leader, nullptr);
+  auto answer = HandOver(*leader);
+  ASSERT_TRUE(answer.has_value());
+  EXPECT_EQ(answer->err, ErrorCode::kInvalidState);
+  EXPECT_NE(answer->hint_message.find("no other meta server stands"), std::string::npos)
+      << answer->hint_message;
+  EXPECT_EQ(CreateTable(*leader, "t"), ErrorCode::kOk);
+  // One that died a moment ago: its node is there, and it would not lead.
+  servers_[1]->Start();
+  ASSERT_TRUE(world_.RunUntil([&] { return Beacon(*servers_[1]).primary_node.IsValid(); },
+                              absl::Seconds(10)));
+  servers_[1]->Crash();
+  answer = HandOver(*leader);
+  ASSERT_TRUE(answer.has_value());
+  EXPECT_EQ(answer->err, ErrorCode::kInvalidState);
+  EXPECT_NE(answer->hint_message.find(servers_[1]->address.ToString()), std::string::npos)
+      << answer->hint_message;
+  EXPECT_EQ(CreateTable(*leader, "u"), ErrorCode::kOk);
+}
+
+TEST_F(MetaMemberTest, AnAnswerOfTheEnsembleThatIsLostIsFoundOutBeforeTheLeadGoes) {
+  StartAll();
+  Server* former = WaitForLeader();
+  ASSERT_NE(former, nullptr);
+  // Asked for when the hand-over is decided on.
+  std::shared_ptr<std::optional<ErrorCode>> create;
+  former->transport.route = [&, route = former->transport.route](Endpoint to,
+                                                                 InboundRequest request) {
+    zookeeper_.LoseAnswer(former->node, sim::ZooKeeperRequest::Kind::kCommit);
+    create = BeginCreate(*former, "t");
+    route(to, std::move(request));
+  };
+  const auto answer = HandOver(*former);
+  ASSERT_TRUE(answer.has_value());
+  EXPECT_EQ(answer->err, ErrorCode::kOk) << answer->hint_message;
+  ASSERT_TRUE(create);
+  EXPECT_EQ(create->value_or(ErrorCode::kTimeout), ErrorCode::kOk);
+  Server* leader = WaitForLeader(absl::Seconds(1));
+  ASSERT_NE(leader, nullptr);
+  EXPECT_NE(leader, former);
+  EXPECT_EQ(Tables(*leader), std::vector<std::string>{"t"});
+}
+
+TEST_F(MetaMemberTest, AnEnsembleThatDoesNotAnswerHoldsUpNoHandOver) {
+  StartAll();
+  Server* former = WaitForLeader();
+  ASSERT_NE(former, nullptr);
+  std::shared_ptr<std::optional<ErrorCode>> create;
+  former->transport.route = [&, route = former->transport.route](Endpoint to,
+                                                                 InboundRequest request) {
+    zookeeper_.Cut(former->node);
+    create = BeginCreate(*former, "t");
+    route(to, std::move(request));
+  };
+  const Instant begun = world_.now();
+  const auto answer = HandOver(*former);
+  ASSERT_TRUE(answer.has_value());
+  EXPECT_LT(world_.now() - begun, absl::Seconds(1));
+  ASSERT_TRUE(create);
+  EXPECT_FALSE(create->has_value()) << "nobody knows what became of it";
+  // The ensemble waits for the session's end.
+  Server* leader = WaitForLeader();
+  ASSERT_NE(leader, nullptr);
+  EXPECT_NE(leader, former);
+  zookeeper_.Restore(former->node);
+  EXPECT_EQ(CreateTable(*leader, "t"), ErrorCode::kOk);
+  world_.RunFor(absl::Seconds(10));
+  EXPECT_EQ(Beacon(*former).primary_node, leader->address);
 }
 
 }  // namespace

@@ -20,6 +20,7 @@ SHELL = os.path.join(harness.BUILD, "arion_shell")
 # command: {field: type, list: {column: type}}; everything a script may rely on.
 SCHEMA = {
     "cluster_info": {"cluster_name": str, "meta_servers": str, "meta_function_level": str},
+    "meta_leader": {"leader": str, "since": str, "meta_servers": {"address": str, "role": str}},
     "nodes": {"nodes": {"address": str, "state": str, "primary": int, "secondary": int}},
     "nodes -d": {"details": {"address": str, "status": str, "replica_count": int, "primary_count": int,
                              "secondary_count": int}},

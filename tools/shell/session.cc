@@ -27,12 +27,13 @@ namespace {
 std::vector<Command> AllCommands() {
   std::vector<Command> all;
   for (auto commands :
-       {ClusterCommands,     NodeCommands,         JoinCommands,       TableCommands,
-        EnvironmentCommands, IndexCommands,        PlanCommands,       RecoveryCommands,
-        RecordCommands,      ServerPageCommands,   LoadCommands,       StatusCommands,
-        DrainCommands,       RestartCommands,      ServerCommands,     CompactionCommands,
-        SplitCommands,       VerificationCommands, StatisticsCommands, TableCopyCommands,
-        StoredBytesCommands, DuplicationCommands,  DuplicateCommands,  SessionCommands}) {
+       {ClusterCommands,    MetaCommands,        NodeCommands,         JoinCommands,
+        TableCommands,      EnvironmentCommands, IndexCommands,        PlanCommands,
+        RecoveryCommands,   RecordCommands,      ServerPageCommands,   LoadCommands,
+        StatusCommands,     DrainCommands,       RestartCommands,      ServerCommands,
+        CompactionCommands, SplitCommands,       VerificationCommands, StatisticsCommands,
+        TableCopyCommands,  StoredBytesCommands, DuplicationCommands,  DuplicateCommands,
+        SessionCommands}) {
     for (Command& command : commands()) all.push_back(std::move(command));
   }
   return all;
@@ -43,11 +44,13 @@ struct ShowingCommand {
   std::string_view name;
   size_t keys = 0;  // the first words, which are taken as they are, whatever they begin with
   enum class Names { kNo, kYes } names = Names::kNo;  // -r: servers' names in place of addresses
+  std::string_view unless = {};  // with this word behind it, it changes something
 };
 const ShowingCommand* FindShowing(std::string_view command) {
   constexpr auto kNames = ShowingCommand::Names::kYes;
   static constexpr ShowingCommand kShowing[] = {{"cluster_info", 0, kNames},
                                                 {"cluster-info", 0, kNames},
+                                                {"meta_leader", 0, kNames, "hand-over"},
                                                 {"table-partitions", 0, kNames},
                                                 {"nodes", 0, kNames},
                                                 {"node-stat", 0, kNames},
@@ -189,6 +192,7 @@ absl::StatusOr<Session::Showing> Session::TakeShowing(Words* words) const {
   if (command == nullptr && words->size() > 1)
     command = FindShowing(absl::StrCat((*words)[0], " ", (*words)[1]));
   if (command == nullptr) return showing;
+  if (words->size() > 1 && (*words)[1] == command->unless) return showing;
   Words kept;
   for (size_t i = 0; i < words->size(); ++i) {
     // The command's own name stands at 0, and is taken as it is too.

@@ -146,6 +146,7 @@ class Session {
 
 // All commands, each in the file of its noun.
 std::vector<Command> ClusterCommands();
+std::vector<Command> MetaCommands();
 std::vector<Command> NodeCommands();
 std::vector<Command> JoinCommands();
 std::vector<Command> TableCommands();
