@@ -320,7 +320,9 @@ class MetaMember::State : public std::enable_shared_from_this<State> {
     store_ = std::make_shared<ZooKeeperMetaStore>(
         *session_, strand_, root_, lock_node_, std::move(tree),
         InLife([this](const std::string& why) { GiveUp(why, kPause); }));
-    server_ = std::make_shared<MetaServer>(env_, transport_, store_, meta_, stats_);
+    const std::shared_ptr<MetaStore> store =
+        options_.watched_store ? options_.watched_store(store_) : store_;
+    server_ = std::make_shared<MetaServer>(env_, transport_, store, meta_, stats_);
     if (const absl::Status started = server_->Start(); !started.ok())
       // Another one may understand it, and a person may mend it meanwhile.
       return GiveUp(absl::StrCat("the state below ", options_.root,

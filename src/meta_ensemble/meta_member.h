@@ -27,6 +27,7 @@
 namespace arion {
 
 class Environment;
+class MetaStore;
 class ZooKeeper;
 
 // Where the ensemble keeps what the meta servers share.
@@ -41,6 +42,9 @@ struct MetaMemberOptions {
   bool may_make_cluster_id = true;
   // The cluster's id, as it is stored. An error: this server is another cluster's. On the strand.
   std::function<absl::Status(uint32_t id)> on_cluster_id;
+  // What the leader stores through, made of the store in ZooKeeper: somebody looks at what passes.
+  // Empty: nobody does. On the strand.
+  std::function<std::shared_ptr<MetaStore>(std::shared_ptr<MetaStore>)> watched_store;
 };
 
 // main makes it in the place of a MetaServer where the state is in ZooKeeper.

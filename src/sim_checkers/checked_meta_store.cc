@@ -21,42 +21,40 @@ std::string TableKeyOf(const std::string& key) {
 
 CheckedMetaStore::CheckedMetaStore(std::unique_ptr<MetaStore> inner, OnStored on_stored,
                                    OnRefused on_refused, OnChange on_change)
-    : inner_(std::move(inner)), durable_(std::make_shared<Durable>()) {
-  durable_->on_stored = std::move(on_stored);
-  durable_->on_refused = std::move(on_refused);
-  durable_->on_change = std::move(on_change);
-}
+    : inner_(std::move(inner)),
+      durable_(std::make_shared<Durable>(
+          Durable{{std::move(on_stored), std::move(on_change)}, std::move(on_refused)})) {}
 
-void CheckedMetaStore::Durable::Apply(const std::vector<Change>& batch) {
+void DurableState::Apply(const std::vector<Change>& batch) {
   // Partitions whose configuration is in the batch, and the tables they are of.
   std::set<std::string> changed, tables;
   for (const Change& change : batch) {
-    if (on_change) on_change(change);
+    if (on_change_) on_change_(change);
     if (change.value.has_value()) {
-      entries[change.key] = *change.value;
+      entries_[change.key] = *change.value;
       if (const std::string table = TableKeyOf(change.key); !table.empty()) {
         changed.insert(change.key);
         tables.insert(table);
       }
     } else {
-      entries.erase(change.key);
+      entries_.erase(change.key);
     }
   }
   if (changed.empty()) return;
   // ClusterState::Load checks whole tables, so it is given all partitions of each one that changed.
   std::map<std::string, std::string> touched;  // those tables whole
   for (const std::string& table : tables) {
-    if (const auto it = entries.find(table); it != entries.end()) touched.insert(*it);
+    if (const auto it = entries_.find(table); it != entries_.end()) touched.insert(*it);
     const std::string prefix = table + "/";
-    for (auto it = entries.lower_bound(prefix);
-         it != entries.end() && it->first.starts_with(prefix); ++it)
+    for (auto it = entries_.lower_bound(prefix);
+         it != entries_.end() && it->first.starts_with(prefix); ++it)
       touched.insert(*it);
   }
   absl::StatusOr<ClusterState> state = ClusterState::Load(touched);
   if (!state.ok()) return;  // a table is being made: its partitions come one by one
   for (const auto& [id, table] : state->tables) {
     for (const Partition& partition : table.partitions) {
-      if (changed.contains(state->ChangeOf(partition.config).key)) on_stored(partition.config);
+      if (changed.contains(state->ChangeOf(partition.config).key)) on_stored_(partition.config);
     }
   }
 }
@@ -67,7 +65,7 @@ absl::StatusOr<std::map<std::string, std::string>> CheckedMetaStore::Load() {
   std::vector<Change> all;
   for (const auto& [key, value] : *loaded) all.push_back({key, value});
   // Told as if it were stored now: what became durable without an answer shows here.
-  durable_->Apply(all);
+  durable_->state.Apply(all);
   return loaded;
 }
 
@@ -79,7 +77,7 @@ void CheckedMetaStore::Commit(std::vector<Change> batch, StoreNeed need, StrandP
                  [durable = durable_, copy = std::move(copy), need,
                   done = std::move(done)](const absl::Status& status) mutable {
                    if (status.ok())
-                     durable->Apply(copy);
+                     durable->state.Apply(copy);
                    else if (need == StoreNeed::kToServe)
                      durable->on_refused(status);
                    done(status);

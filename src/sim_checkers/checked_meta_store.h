@@ -1,5 +1,5 @@
-// CheckedMetaStore: the meta server's store, with every configuration that became durable told to
-// the checkers.
+// DurableState: what is durable of the meta servers' state, with every configuration told to the
+// checkers as it became so. CheckedMetaStore: the store of the only meta server, which feeds one.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -20,16 +20,35 @@ struct StoreRoom;
 
 namespace arion::sim {
 
+class DurableState {
+ public:
+  using Change = MetaStore::Change;
+  // Runs for each partition of each batch whose table is there whole.
+  using OnStored = std::function<void(const PartitionConfiguration&)>;
+  // Runs for each key; may be empty.
+  using OnChange = std::function<void(const Change&)>;
+  DurableState(OnStored on_stored, OnChange on_change)
+      : on_stored_(std::move(on_stored)), on_change_(std::move(on_change)) {}
+
+  // This became durable.
+  void Apply(const std::vector<Change>& batch);
+  absl::StatusOr<ClusterState> State() const { return ClusterState::Load(entries_); }
+
+ private:
+  std::map<std::string, std::string> entries_;
+  OnStored on_stored_;
+  OnChange on_change_;
+};
+
 // One for each life of the simulated meta server, around its journal. What is on its way at a crash
 // may become durable without being told: the next Load tells it.
 class CheckedMetaStore : public MetaStore {
  public:
-  // `on_stored` runs for each partition of each durable batch, and for all of them at Load.
-  using OnStored = std::function<void(const PartitionConfiguration&)>;
-  // `on_refused` runs for each refused batch that is kToServe.
+  // Both as DurableState's; at Load they run for all that there is.
+  using OnStored = DurableState::OnStored;
+  using OnChange = DurableState::OnChange;
+  // Runs for each refused batch that is kToServe.
   using OnRefused = std::function<void(const absl::Status&)>;
-  // `on_change` runs for each key that became durable, and for all of them at Load; may be empty.
-  using OnChange = std::function<void(const Change&)>;
   CheckedMetaStore(std::unique_ptr<MetaStore> inner, OnStored on_stored, OnRefused on_refused,
                    OnChange on_change = {});
 
@@ -41,15 +60,12 @@ class CheckedMetaStore : public MetaStore {
   }
 
   // What is durable.
-  absl::StatusOr<ClusterState> State() const { return ClusterState::Load(durable_->entries); }
+  absl::StatusOr<ClusterState> State() const { return durable_->state.State(); }
 
  private:
   struct Durable {
-    std::map<std::string, std::string> entries;
-    OnStored on_stored;
+    DurableState state;
     OnRefused on_refused;
-    OnChange on_change;
-    void Apply(const std::vector<Change>& batch);
   };
   std::unique_ptr<MetaStore> inner_;
   std::shared_ptr<Durable> durable_;

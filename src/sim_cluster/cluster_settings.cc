@@ -93,7 +93,21 @@ void ClusterSettings::DrawLayout(SimRandom& random) {
     server.layout.data_directories.push_back(
         {absl::StrCat("data", i), absl::StrCat("/data", i, "/replica/reps")});
   if (random.Percent(25)) server.layout.log_home_directory = "/logs";
-  server.meta_servers = {kMetaEndpoint};
+  server.meta_servers = MetaEndpoints();
+}
+
+std::vector<Endpoint> ClusterSettings::MetaEndpoints() const {
+  std::vector<Endpoint> endpoints;
+  for (int i = 0; i < run.topology.metas; ++i)
+    endpoints.push_back({kMetaEndpoint.ip + static_cast<uint32_t>(i), kMetaEndpoint.port});
+  return endpoints;
+}
+
+SimZooKeeperOptions ClusterSettings::ZooKeeper() const {
+  // Apart: only some seeds have one.
+  SimRandom random(run.seed ^ 0x2007ee);
+  return {.session_timeout = random.Between(absl::Seconds(3), absl::Seconds(8)),
+          .tick = absl::Milliseconds(500)};
 }
 
 std::vector<std::string> ClusterSettings::DiskPaths() const {

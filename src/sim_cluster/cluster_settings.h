@@ -17,6 +17,7 @@
 #include "sim/sim_random.h"
 #include "sim_cluster/sim_cluster_options.h"
 #include "sim_older/old_server.h"
+#include "sim_zookeeper/sim_zookeeper.h"
 
 namespace arion::sim {
 
@@ -29,7 +30,9 @@ struct ClusterSettings {
   static constexpr char kMetaRoot[] = "/data/meta";
   // Of the meta server: more than a run's failovers need on a full disk.
   static constexpr uint64_t kMetaReserveBytes = 256 << 10;
+  // The only meta server, or the first of several.
   static constexpr Endpoint kMetaEndpoint = {0x0a0000c8u, 34601};
+  std::vector<Endpoint> MetaEndpoints() const;
   static Endpoint ServerEndpoint(int index) {
     return {0x0a000001u + static_cast<uint32_t>(index), 34801};
   }
@@ -50,6 +53,8 @@ struct ClusterSettings {
   std::vector<std::string> DiskPaths() const;
   bool HasLogHome() const { return !server.layout.log_home_directory.empty(); }
   BoundSettings Bounds() const;
+  // Of the ZooKeeper of several meta servers.
+  SimZooKeeperOptions ZooKeeper() const;
   // By how much two wall clocks may differ after `elapsed`.
   int64_t WallErrorSeconds(absl::Duration elapsed) const;
   // The same settings in the words of version 2.5.0.

@@ -6,6 +6,14 @@
 #include "base/log.h"
 
 namespace arion::sim {
+namespace {
+
+std::optional<EnsembleFaults> OfMetas(SimWorld& world, SimNetwork& network, ServerLives& lives) {
+  if (lives.metas() == nullptr) return std::nullopt;
+  return EnsembleFaults(world, network, *lives.metas());
+}
+
+}  // namespace
 
 FaultInjector::FaultInjector(const ClusterSettings& settings, SimWorld& world, SimNetwork& network,
                              ServerLives& lives, Groups& groups, TableChurn& churn,
@@ -15,8 +23,10 @@ FaultInjector::FaultInjector(const ClusterSettings& settings, SimWorld& world, S
       lives_(lives),
       churn_(churn),
       troubles_(world, groups, lives, churn),
+      ensemble_faults_(OfMetas(world, network, lives)),
       network_faults_(settings, world, network, lives, troubles_, checkers.coverage),
-      node_faults_(settings, world, lives, troubles_, checkers),
+      node_faults_(settings, world, lives, troubles_, checkers,
+                   ensemble_faults_ ? &*ensemble_faults_ : nullptr),
       full_disks_(world, lives, groups, troubles_, checkers),
       older_disks_(settings, world, lives, groups, troubles_),
       older_states_(settings, world, lives, groups, troubles_, older_disks_, checkers),
@@ -116,6 +126,35 @@ void FaultInjector::Carry(Fault fault, SimServer& server, absl::Duration length)
       return silent_changes_.Change(server);
     case Fault::kTableChurn:
       return churn_.BeginCycle();
+    case Fault::kCutFromZooKeeper:
+    case Fault::kCutMetaFromServers:
+    case Fault::kZooKeeperDown:
+    case Fault::kZooKeeperAnswersLost:
+    case Fault::kZooKeeperLags:
+    case Fault::kLockRemoved:
+      return CarryAtMetas(fault, length);
+  }
+}
+
+// Only of several meta servers; else they are not tried.
+void FaultInjector::CarryAtMetas(Fault fault, absl::Duration length) {
+  if (!ensemble_faults_) return troubles_.Discount(fault);
+  EnsembleFaults& faults = *ensemble_faults_;
+  switch (fault) {
+    case Fault::kCutFromZooKeeper:
+      return troubles_.LastFor(length, faults.CutFromZooKeeper());
+    case Fault::kCutMetaFromServers:
+      return troubles_.LastFor(length, faults.CutFromServers(lives_.ServerEndpoints()));
+    case Fault::kZooKeeperDown:
+      return troubles_.LastFor(length, faults.TakeZooKeeperDown());
+    case Fault::kZooKeeperAnswersLost:
+      return troubles_.LastFor(length, faults.LoseAnswers());
+    case Fault::kZooKeeperLags:
+      return troubles_.LastFor(length, faults.Lag());
+    default:
+      // Until the leader has noticed, nothing else may keep it from that.
+      return faults.RemoveLock() ? troubles_.KeepCalmFor(2 * MetaGroup::kNotice)
+                                 : troubles_.Discount(fault);
   }
 }
 
@@ -124,6 +163,7 @@ void FaultInjector::HealAll() {
   troubles_.End();
   network_faults_.End();
   node_faults_.End();
+  if (ensemble_faults_) ensemble_faults_->End();
   churn_.HurryUp();
   lives_.StartMeta();
   lives_.StopBalancing();

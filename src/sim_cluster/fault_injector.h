@@ -16,6 +16,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
+
 #include "sim/sim_transport.h"
 #include "sim/sim_world.h"
 #include "sim_cluster/cluster_settings.h"
@@ -30,6 +32,7 @@
 #include "sim_cluster/server_lives.h"
 #include "sim_cluster/silent_changes.h"
 #include "sim_cluster/troubles.h"
+#include "sim_metas/ensemble_faults.h"
 #include "sim_workloads/table_churn.h"
 
 namespace arion::sim {
@@ -52,12 +55,15 @@ class FaultInjector {
   // One of the mix, at some server, for some time.
   void Inject(Fault fault);
   void Carry(Fault fault, SimServer& server, absl::Duration length);
+  void CarryAtMetas(Fault fault, absl::Duration length);
 
   const ClusterSettings& settings_;
   SimWorld& world_;
   ServerLives& lives_;
   TableChurn& churn_;
   Troubles troubles_;
+  // Nullopt: there is one meta server.
+  std::optional<EnsembleFaults> ensemble_faults_;
   NetworkFaults network_faults_;
   NodeFaults node_faults_;
   FullDisks full_disks_;

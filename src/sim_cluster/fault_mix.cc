@@ -86,6 +86,18 @@ const char* FaultName(Fault fault) {
       return "disk-of-another";
     case Fault::kMetaPutBack:
       return "meta-put-back";
+    case Fault::kCutFromZooKeeper:
+      return "cut-from-zookeeper";
+    case Fault::kCutMetaFromServers:
+      return "cut-meta-from-servers";
+    case Fault::kZooKeeperDown:
+      return "zookeeper-down";
+    case Fault::kZooKeeperAnswersLost:
+      return "zookeeper-answers-lost";
+    case Fault::kZooKeeperLags:
+      return "zookeeper-lags";
+    case Fault::kLockRemoved:
+      return "lock-removed";
   }
   return "?";
 }
@@ -121,7 +133,8 @@ std::string Topology::ToString() const {
   return absl::StrCat(servers, " servers, ", tables, " x ", partitions, " partitions, ", copies,
                       copies == 1 ? " copy" : " copies",
                       older > 0 ? absl::StrCat(", ", older, " servers of 2.5.0") : "",
-                      has_old_meta ? ", a meta server of 2.5.0" : "");
+                      has_old_meta ? ", a meta server of 2.5.0" : "",
+                      metas > 1 ? absl::StrCat(", ", metas, " meta servers") : "");
 }
 
 FaultMix FaultMix::Swarm(uint64_t seed) {
@@ -170,6 +183,23 @@ void FaultMix::KeepWhatOlderServersMeet() {
 void FaultMix::KeepWhatAnOldMetaServerMeets() {
   KeepWhatOlderServersMeet();  // it knows nothing of what disks lost, or lack, and of odd messages
   balancer = Balancer::kOff;   // the stand-in has none
+}
+
+void FaultMix::MeetWhatSeveralMetasDo(uint64_t seed) {
+  SimRandom random(seed ^ 0x2ee9);
+  // Of the others some, so that about half of a run's troubles are those of its meta servers.
+  std::erase_if(kinds, [&random](Fault fault) {
+    return random.Percent(65) || fault == Fault::kMetaDiskFull || fault == Fault::kMetaPutBack;
+  });
+  const auto add = [this](Fault fault) {
+    if (!Has(fault)) kinds.push_back(fault);
+  };
+  for (int i = static_cast<int>(Fault::kCutFromZooKeeper);
+       i <= static_cast<int>(Fault::kLockRemoved); ++i)
+    if (random.Percent(50)) add(static_cast<Fault>(i));
+  for (const Fault fault : {Fault::kCrashMeta, Fault::kPause, Fault::kRestart})
+    if (random.Percent(40)) add(fault);
+  if (kinds.empty()) add(Fault::kCutFromZooKeeper);
 }
 
 std::string FaultMix::ToString() const {

@@ -76,8 +76,20 @@ enum class Fault : uint8_t {
   kDisksPutBack,
   // A server starts again with an earlier copy of another one's disk; as kDiskLost.
   kDiskOfAnother,
+  // Of several meta servers only (sim_metas/ensemble_faults.h). One and ZooKeeper do not hear each
+  // other.
+  kCutFromZooKeeper,
+  // The leader and the replica servers do not hear each other.
+  kCutMetaFromServers,
+  kZooKeeperDown,
+  // What ZooKeeper was asked is done, and the answer is lost.
+  kZooKeeperAnswersLost,
+  // Its member that a meta server reads from has what others stored only later.
+  kZooKeeperLags,
+  // A person removes the leader's lock.
+  kLockRemoved,
 };
-constexpr int kFaultCount = static_cast<int>(Fault::kDiskOfAnother) + 1;
+constexpr int kFaultCount = static_cast<int>(Fault::kLockRemoved) + 1;
 // The last that a seed draws; the others come by name only.
 constexpr Fault kLastOfSwarm = Fault::kMetaPutBack;
 const char* FaultName(Fault fault);
@@ -95,6 +107,8 @@ struct Topology {
   int older = 0;
   // The meta server is of version 2.5.0 (old_meta_server.h).
   bool has_old_meta = false;
+  // Meta servers; from 2 on their state is in ZooKeeper (sim_metas/).
+  int metas = 1;
 
   static Topology Swarm(uint64_t seed);
   std::string ToString() const;
@@ -110,6 +124,8 @@ struct FaultMix {
   void KeepWhatOlderServersMeet();
   // Without what a meta server of that version is known to lose by, too, and without a balancer.
   void KeepWhatAnOldMetaServerMeets();
+  // Without what befalls a meta server's journal, and with what befalls several meta servers.
+  void MeetWhatSeveralMetasDo(uint64_t seed);
 
   // Which faults there are, each equally likely; empty: calm.
   std::vector<Fault> kinds;

@@ -55,7 +55,7 @@ uint64_t KeptThings::DiskBytesMax() const {
 
 void KeptThings::WatchBounds() {
   for (const auto& server : lives_.servers()) Note(*server);
-  SimNode& meta = *lives_.meta().node;
+  SimNode& meta = *lives_.meta().node;  // of several: none has anything on its disk
   checkers_.bounds.Note(Kept::kMetaBytes, static_cast<int64_t>(DiskBytesOf(meta)), meta.name());
   checkers_.bounds.Note(Kept::kEvents, static_cast<int64_t>(world_.events_waiting()), "the world");
   world_.After(absl::Seconds(3), EventKind::kCheck, [this] { WatchBounds(); });
@@ -117,7 +117,7 @@ bool KeptThings::IsNeeded(PartitionId pid, const SimServer& server,
   if (partition == nullptr) return false;
   const AppInfo& table = state.FindTable(pid.app_id)->info;
   // A dropped table expires by the clock of the meta server.
-  const int64_t meta_seconds = lives_.meta().node->WallMicros() / 1000000;
+  const int64_t meta_seconds = lives_.LeadingNode().WallMicros() / 1000000;
   if (table.status == AppStatus::kDropped) return table.expire_second > meta_seconds;
   return partition->config.IsMember(server.endpoint);
 }
@@ -184,7 +184,7 @@ std::string KeptThings::WhatIsLeftOver(const SimServer& server, const ClusterSta
 }
 
 std::string KeptThings::WhatIsLeftOver() const {
-  const absl::StatusOr<ClusterState> state = lives_.meta().store->State();
+  const absl::StatusOr<ClusterState> state = lives_.StoredState();
   if (!state.ok()) return absl::StrCat(" the state: ", state.status().ToString());
   std::string text;
   for (const auto& server : lives_.servers())

@@ -50,7 +50,7 @@ void NetworkFaults::Cut(Endpoint a, Endpoint b, absl::Duration length) {
 }
 
 void NetworkFaults::CutFromMeta(const SimServer& server, absl::Duration length) {
-  Cut(server.endpoint, lives_.meta().endpoint, length);
+  for (const Endpoint meta : settings_.MetaEndpoints()) Cut(server.endpoint, meta, length);
   troubles_.LastFor(length);
 }
 
@@ -62,7 +62,7 @@ void NetworkFaults::CutFromPeer(const SimServer& server, absl::Duration length) 
 void NetworkFaults::CutInOneDirection(const SimServer& server, absl::Duration length) {
   // Nothing that the server sends arrives there, its answers included; what it is sent does.
   const bool is_to_meta = world_.random().Percent(30);
-  CutOneWay(server.endpoint, is_to_meta ? lives_.meta().endpoint : lives_.AnyServer().endpoint,
+  CutOneWay(server.endpoint, is_to_meta ? lives_.AnyMetaEndpoint() : lives_.AnyServer().endpoint,
             length);
   troubles_.LastFor(length);
 }
@@ -74,7 +74,11 @@ void NetworkFaults::Split(absl::Duration length) {
 
 void NetworkFaults::CutInHalves(absl::Duration length) {
   // The meta server's side may hold all servers, or none.
-  std::vector<Endpoint> here = {lives_.meta().endpoint}, there;
+  // Of several, some.
+  const std::vector<Endpoint> metas = settings_.MetaEndpoints();
+  std::vector<Endpoint> here = {metas.front()}, there;
+  for (size_t i = 1; i < metas.size(); ++i)
+    (world_.random().Coin() ? here : there).push_back(metas[i]);
   for (const auto& one : lives_.servers())
     (world_.random().Coin() ? here : there).push_back(one->endpoint);
   for (Endpoint a : here) {
@@ -84,7 +88,7 @@ void NetworkFaults::CutInHalves(absl::Duration length) {
 
 void NetworkFaults::CutOneByOne(absl::Duration length) {
   SimRandom& random = world_.random();
-  std::vector<Endpoint> nodes = {lives_.meta().endpoint};
+  std::vector<Endpoint> nodes = settings_.MetaEndpoints();
   for (const auto& one : lives_.servers()) nodes.push_back(one->endpoint);
   for (size_t i = 0; i < nodes.size(); ++i) {
     for (size_t j = 0; j < i; ++j) {
@@ -114,7 +118,7 @@ void NetworkFaults::Weather(absl::Duration length) {
 }
 
 void NetworkFaults::ResetConnections(const SimServer& server, absl::Duration length) {
-  ResetAgain(world_.random().Percent(20) ? lives_.meta().endpoint : server.endpoint, length);
+  ResetAgain(world_.random().Percent(20) ? lives_.AnyMetaEndpoint() : server.endpoint, length);
   troubles_.LastFor(length);
 }
 

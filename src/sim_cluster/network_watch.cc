@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/mutation.h"
+#include "messages/meta_messages.h"
 #include "rpc/thrift_codec.h"
 #include "sim_cluster/server_lives.h"
 
@@ -94,11 +95,20 @@ void NetworkWatch::NoteProgress(const OutboundRequest& request, ErrorCode error,
 
 void NetworkWatch::NoteBeacon(Endpoint caller, Instant sent, const RpcResult& result) {
   SimServer* server = lives_.ServerAt(caller);
+  if (server != nullptr && lives_.metas() != nullptr && !IsOfLeader(sent, result)) return;
   if (server != nullptr && result.error == ErrorCode::kOk && server->knows_nothing_since &&
       // A beacon that was sent before the standstill ended proves nothing: its answer may have
       // waited.
       *server->knows_nothing_since <= sent)
     server->knows_nothing_since.reset();
+}
+
+bool NetworkWatch::IsOfLeader(Instant sent, const RpcResult& result) {
+  if (result.error != ErrorCode::kOk) return false;
+  const auto ack = DecodeWrapped<BeaconAck>(result.body);
+  if (!ack.ok() || !ack->is_master) return false;
+  checkers_.leaders.AnsweredAsLeader(ack->this_node, sent);
+  return true;
 }
 
 bool NetworkWatch::IsWithheld(Endpoint endpoint, const OutboundRequest& request) {

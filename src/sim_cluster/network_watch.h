@@ -34,6 +34,8 @@ class NetworkWatch {
                   const std::string& body);
   void NoteProgress(const OutboundRequest& request, ErrorCode error, const std::string& body);
   void NoteBeacon(Endpoint caller, Instant sent, const RpcResult& result);
+  // Of several meta servers only one grants leases.
+  bool IsOfLeader(Instant sent, const RpcResult& result);
   bool IsWithheld(Endpoint endpoint, const OutboundRequest& request);
 
   struct DecodedPrepare {

@@ -3,16 +3,30 @@
 
 #include <absl/strings/str_cat.h>
 
+#include <algorithm>
 #include <string>
 
 namespace arion::sim {
 
+namespace {
+
+// Where there are several meta servers they are what a run is about.
+constexpr double kOfSeveralPercent = 40;
+
+}  // namespace
+
 NodeFaults::NodeFaults(const ClusterSettings& settings, SimWorld& world, ServerLives& lives,
-                       Troubles& troubles, RunCheckers& checkers)
-    : settings_(settings), world_(world), lives_(lives), troubles_(troubles), checkers_(checkers) {}
+                       Troubles& troubles, RunCheckers& checkers, EnsembleFaults* ensemble)
+    : settings_(settings),
+      world_(world),
+      lives_(lives),
+      troubles_(troubles),
+      checkers_(checkers),
+      ensemble_(ensemble) {}
 
 SimNode& NodeFaults::MetaOr(double percent, SimServer& server) {
-  return world_.random().Percent(percent) ? *lives_.meta().node : *server.node;
+  if (ensemble_ != nullptr) percent = std::max(percent, kOfSeveralPercent);
+  return world_.random().Percent(percent) ? lives_.AnyMetaNode() : *server.node;
 }
 
 // ---- crashes and stops ----
@@ -64,12 +78,16 @@ void NodeFaults::CrashInRecovery(SimServer& server, absl::Duration delay, CrashM
 }
 
 void NodeFaults::CrashMeta(absl::Duration length) {
+  if (ensemble_ != nullptr)
+    return lives_.metas()->Crash(ensemble_->LeaderOrAny(60), CrashMode::kProcess, length);
   if (lives_.meta().node->alive()) lives_.CrashMeta(lives_.DrawCrashMode());
   // Somebody else may have started it by then; StartMeta leaves a living one alone.
   world_.After(length, EventKind::kFault, [this] { lives_.StartMeta(); });
 }
 
 void NodeFaults::Restart(SimServer& server) {
+  if (ensemble_ != nullptr && world_.random().Percent(kOfSeveralPercent))
+    return lives_.metas()->Stop(ensemble_->LeaderOrAny(60), lives_.DrawLength());
   if (server.IsUp() && (server.server || server.old)) lives_.StopServer(server);
 }
 
@@ -81,7 +99,8 @@ void NodeFaults::Pause(SimServer& server, absl::Duration length) {
 }
 
 void NodeFaults::PauseMachine(SimServer& server, absl::Duration length) {
-  SimNode& node = MetaOr(15, server);
+  // Of several meta servers each goes by its clock (meta_ensemble/README.md).
+  SimNode& node = ensemble_ != nullptr ? *server.node : MetaOr(15, server);
   node.StandStillFor(length);
   if (&node == server.node) server.knows_nothing_since = node.paused_until();
   troubles_.LastFor(length);

@@ -16,18 +16,21 @@
 #include "sim_cluster/run_checkers.h"
 #include "sim_cluster/server_lives.h"
 #include "sim_cluster/troubles.h"
+#include "sim_metas/ensemble_faults.h"
 
 namespace arion::sim {
 
 // A member of FaultInjector.
 class NodeFaults {
  public:
+  // `ensemble`: null where there is one meta server.
   NodeFaults(const ClusterSettings& settings, SimWorld& world, ServerLives& lives,
-             Troubles& troubles, RunCheckers& checkers);
+             Troubles& troubles, RunCheckers& checkers, EnsembleFaults* ensemble);
 
   void CrashOne(SimServer& server, absl::Duration length);
   void CrashAll();
   void CrashMeta(absl::Duration length);
+  // Of several meta servers, one of them in its place now and then.
   void Restart(SimServer& server);
 
   // Of these each befalls the server, or now and then the meta server.
@@ -55,6 +58,7 @@ class NodeFaults {
   ServerLives& lives_;
   Troubles& troubles_;
   RunCheckers& checkers_;
+  EnsembleFaults* const ensemble_;
   // The one whose wall clock is wrong.
   SimNode* leapt_ = nullptr;
 };

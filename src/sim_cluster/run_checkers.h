@@ -13,6 +13,7 @@
 #include "sim_checkers/coverage.h"
 #include "sim_checkers/data_history.h"
 #include "sim_checkers/history.h"
+#include "sim_checkers/leader_checker.h"
 
 namespace arion::sim {
 
@@ -31,6 +32,8 @@ struct RunCheckers {
   PrimaryChecker primaries;
   BallotChecker ballots;
   Bounds bounds;
+  // Of several meta servers.
+  LeaderChecker leaders;
   // Those that the run itself found.
   Violations violations;
 };

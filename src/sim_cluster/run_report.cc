@@ -21,6 +21,7 @@ std::string RunReport::Summary() const {
       search_steps, disk_bytes >> 20,
       absl::FormatDuration(absl::Trunc(healed_after, absl::Milliseconds(100))), trace_hash,
       violations.size(), mix);
+  if (reigns > 0) absl::StrAppend(&text, " led ", reigns, " times, ", takeovers, " by another\n ");
   absl::StrAppend(&text, " at most: ", Describe(kept), "\n ");
   for (int i = 0; i < kFaultCount; ++i) {
     if (faults[static_cast<size_t>(i)] > 0) {

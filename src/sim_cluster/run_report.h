@@ -25,6 +25,8 @@ struct RunReport {
   std::array<int64_t, kFaultCount> faults{};
   // How many faults were drawn, those that were left out included.
   int64_t faults_injected = 0;
+  // Of several meta servers: how often one began to lead, and how often another than before.
+  int64_t reigns = 0, takeovers = 0;
   // From the end of the faults to equal members.
   absl::Duration healed_after;
   // Operations that were answered, and keys that were checked by search.

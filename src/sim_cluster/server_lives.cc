@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/log.h"
 #include "base/status.h"
 #include "messages/admin_messages.h"
 #include "meta_state/journal_meta_store.h"
@@ -43,6 +44,42 @@ ServerLives::ServerLives(const ClusterSettings& settings, SimNode& meta, SimWorl
   AddServers();
   PrepareNode(meta);
   for (const auto& server : servers_) PrepareNode(*server->node);
+  if (settings_.run.topology.metas > 1) AddMetas();
+}
+
+void ServerLives::AddMetas() {
+  metas_ = std::make_unique<MetaGroup>(
+      world_, network_, *meta_.node, checkers_.leaders,
+      MetaGroupOptions{.endpoints = settings_.MetaEndpoints(),
+                       .meta = settings_.meta,
+                       .zookeeper = settings_.ZooKeeper()},
+      MetaGroup::Events{
+          .on_stored = [this](const PartitionConfiguration& config) { OnStored(config); },
+          // What a former leader was told of it is not stored.
+          .on_led =
+              [this](MetaGroup::Member& member) {
+                if (balances_) SetLevel(*member.node, *member.transport, FunctionLevel::kLively);
+              }});
+  for (const auto& member : metas_->members())
+    if (member->node != meta_.node) PrepareNode(*member->node);
+}
+
+SimNode& ServerLives::AnyMetaNode() {
+  if (!metas_) return *meta_.node;
+  return *metas_->members()[world_.random().Below(metas_->members().size())]->node;
+}
+
+Endpoint ServerLives::AnyMetaEndpoint() {
+  if (!metas_) return meta_.endpoint;
+  return metas_->members()[world_.random().Below(metas_->members().size())]->endpoint;
+}
+
+const SimNode& ServerLives::LeadingNode() const {
+  return metas_ ? *metas_->LastLeader().node : *meta_.node;
+}
+
+absl::StatusOr<ClusterState> ServerLives::StoredState() const {
+  return metas_ ? metas_->State() : meta_.store->State();
 }
 
 void ServerLives::AddServers() {
@@ -59,7 +96,9 @@ void ServerLives::AddServers() {
 
 void ServerLives::PrepareNode(SimNode& node) {
   std::vector<std::string> paths = {ClusterSettings::kMetaRoot};
-  if (&node != meta_.node) paths = settings_.DiskPaths();
+  const bool is_replica_server = std::any_of(
+      servers_.begin(), servers_.end(), [&node](const auto& one) { return one->node == &node; });
+  if (is_replica_server) paths = settings_.DiskPaths();
   for (const std::string& path : paths) CHECK(node.disk().CreateDirectories(path).ok()) << path;
   // There before the first life, and through any power cut.
   node.disk().MakeDurable();
@@ -88,6 +127,12 @@ void ServerLives::LeaveAbroad(std::unique_ptr<SimTransport>& end, SimNetwork::Fa
   other_cluster_->NodeDied(there, farewell);
 }
 
+std::vector<Endpoint> ServerLives::ServerEndpoints() const {
+  std::vector<Endpoint> endpoints;
+  for (const auto& server : servers_) endpoints.push_back(server->endpoint);
+  return endpoints;
+}
+
 SimServer* ServerLives::ServerAt(Endpoint endpoint) {
   const auto found = std::find_if(servers_.begin(), servers_.end(),
                                   [endpoint](const auto& s) { return s->endpoint == endpoint; });
@@ -95,13 +140,15 @@ SimServer* ServerLives::ServerAt(Endpoint endpoint) {
 }
 
 bool ServerLives::AreAllUp() const {
-  return meta_.node->alive() && std::all_of(servers_.begin(), servers_.end(),
-                                            [](const auto& server) { return server->IsUp(); });
+  return (metas_ ? metas_->AreAllUp() : meta_.node->alive()) &&
+         std::all_of(servers_.begin(), servers_.end(),
+                     [](const auto& server) { return server->IsUp(); });
 }
 
 // ---- the meta server ----
 
 void ServerLives::StartMeta() {
+  if (metas_) return metas_->StartAll();
   if (meta_.node->alive()) return;
   SimEnvironment& env = meta_.node->Start();
   meta_.transport = std::make_unique<SimTransport>(network_, *meta_.node, meta_.endpoint);
@@ -122,7 +169,7 @@ void ServerLives::StartMeta() {
   }
   if (!status.ok())
     checkers_.Violate(absl::StrCat("the meta server did not start: ", status.ToString()));
-  if (balances_) SetLevel(env.NewStrand("level"), FunctionLevel::kLively);
+  if (balances_) SetLevel(*meta_.node, *meta_.transport, FunctionLevel::kLively);
 }
 
 absl::Status ServerLives::StartMetaServer(Environment& env) {
@@ -176,25 +223,36 @@ void ServerLives::CrashMeta(CrashMode mode) {
 
 void ServerLives::LetBalance() {
   balances_ = true;
-  SetLevel(meta_.node->environment().NewStrand("level"), FunctionLevel::kLively);
+  SetLevelOfLeader(FunctionLevel::kLively);
 }
 
 void ServerLives::StopBalancing() {
-  if (std::exchange(balances_, false))
-    SetLevel(meta_.node->environment().NewStrand("level"), FunctionLevel::kSteady);
+  if (std::exchange(balances_, false)) SetLevelOfLeader(FunctionLevel::kSteady);
 }
 
-void ServerLives::SetLevel(const StrandPtr& strand, FunctionLevel level) {
+void ServerLives::SetLevelOfLeader(FunctionLevel level) {
+  if (!metas_) return SetLevel(*meta_.node, *meta_.transport, level);
+  // Where nobody leads now, whoever does next is told.
+  MetaGroup::Member* leader = metas_->Leader();
+  if (leader != nullptr) SetLevel(*leader->node, *leader->transport, level);
+}
+
+void ServerLives::SetLevel(SimNode& node, SimTransport& transport, FunctionLevel level) {
+  AskForLevel(node.environment().NewStrand("level"), transport, level);
+}
+
+void ServerLives::AskForLevel(const StrandPtr& strand, SimTransport& transport,
+                              FunctionLevel level) {
   // It is asked again and again: the meta server may load still, or die. A new life of it gets a
   // call of its own (StartMeta).
-  strand->PostAfter(absl::Seconds(1), [this, strand, level] {
+  strand->PostAfter(absl::Seconds(1), [this, strand, &transport, level] {
     // It was switched off while this was waiting.
     if (level == FunctionLevel::kLively && !balances_) return;
-    meta_.transport->Call(
-        meta_.endpoint, {.name = kRpcControlMeta, .body = EncodeWrapped(ControlMetaRequest{level})},
-        strand, [this, strand, level](const RpcResult& result) {
-          if (result.error != ErrorCode::kOk) SetLevel(strand, level);
-        });
+    transport.Call(transport.local(),
+                   {.name = kRpcControlMeta, .body = EncodeWrapped(ControlMetaRequest{level})},
+                   strand, [this, strand, &transport, level](const RpcResult& result) {
+                     if (result.error != ErrorCode::kOk) AskForLevel(strand, transport, level);
+                   });
   });
 }
 
@@ -351,6 +409,7 @@ void ServerLives::RestartLater(SimServer& server, absl::Duration delay) {
 void ServerLives::EndAll() {
   for (auto& server : servers_)
     if (server->node->alive()) CrashServer(*server, CrashMode::kProcess);
+  if (metas_) return metas_->EndAll();
   if (meta_.node->alive()) CrashMeta(CrashMode::kProcess);
 }
 

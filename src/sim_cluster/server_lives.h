@@ -27,6 +27,7 @@
 #include "sim_cluster/groups.h"
 #include "sim_cluster/run_checkers.h"
 #include "sim_cluster/sim_server.h"
+#include "sim_metas/meta_group.h"
 
 namespace arion::sim {
 
@@ -40,9 +41,21 @@ class ServerLives {
   ServerLives(const ClusterSettings& settings, SimNode& meta, SimWorld& world, SimNetwork& network,
               OpenEngines& engines, RunCheckers& checkers, Groups& groups);
 
+  // The only one. Where there are several, its node is the first one's, and nothing lives there.
   SimMeta& meta() { return meta_; }
   const SimMeta& meta() const { return meta_; }
+  // Null: there is one.
+  MetaGroup* metas() { return metas_.get(); }
+  const MetaGroup* metas() const { return metas_.get(); }
+  // Throws dice only where there are several.
+  SimNode& AnyMetaNode();
+  Endpoint AnyMetaEndpoint();
+  // Of the one that leads, or led last.
+  const SimNode& LeadingNode() const;
+  // What is durable; an error: nothing is known.
+  absl::StatusOr<ClusterState> StoredState() const;
   const Servers& servers() const { return servers_; }
+  std::vector<Endpoint> ServerEndpoints() const;
   SimServer& AnyServer() { return *servers_[world_.random().Below(servers_.size())]; }
   // nullptr: it is none, or was replaced.
   SimServer* ServerAt(Endpoint endpoint);
@@ -58,8 +71,9 @@ class ServerLives {
   // From the next lives on servers reach those of another cluster, as its clients.
   void ConnectTo(SimNetwork& other_cluster) { other_cluster_ = &other_cluster; }
 
-  // Does nothing if it runs.
+  // Does nothing if it runs. Of several: starts those that are down.
   void StartMeta();
+  // The only one.
   void CrashMeta(CrashMode mode);
 
   // Does nothing if it runs.
@@ -85,6 +99,7 @@ class ServerLives {
 
  private:
   void AddServers();
+  void AddMetas();
   void PrepareNode(SimNode& node);
   std::unique_ptr<SimTransport> NewEndAbroad(SimNode& node, Endpoint here);
   void LeaveAbroad(std::unique_ptr<SimTransport>& end, SimNetwork::Farewell farewell);
@@ -95,8 +110,11 @@ class ServerLives {
   void StartOldServer(SimServer& server, Environment& env);
   void BuryServer(SimServer& server, SimNetwork::Farewell farewell);
   void EndStopThatLasts(SimServer& server);
-  // Asks the meta server of this life until it has said yes.
-  void SetLevel(const StrandPtr& strand, FunctionLevel level);
+  // Asks the meta server of this life until it has answered.
+  void SetLevel(SimNode& node, SimTransport& transport, FunctionLevel level);
+  void AskForLevel(const StrandPtr& strand, SimTransport& transport, FunctionLevel level);
+  // The one that leads, if any does.
+  void SetLevelOfLeader(FunctionLevel level);
 
   const ClusterSettings& settings_;
   SimWorld& world_;
@@ -105,6 +123,7 @@ class ServerLives {
   RunCheckers& checkers_;
   Groups& groups_;
   SimMeta meta_;
+  std::unique_ptr<MetaGroup> metas_;
   Servers servers_;
   bool balances_;
   bool may_roll_back_ = true;

@@ -40,6 +40,7 @@ void Judge(const RunCheckers& checkers, const DataCheckOptions& data, RunReport*
   add(checkers.primaries.violations());
   add(checkers.ballots.violations());
   add(checkers.bounds.violations());
+  add(checkers.leaders.violations());
   add(checkers.violations);
 }
 
@@ -62,8 +63,8 @@ SimCluster::SimCluster(SimClusterOptions options, std::unique_ptr<Own> own, SimW
       checkers_(settings_.Bounds()),
       groups_(settings_.replica_count),
       lives_(settings_, AddMetaNode(), world_, network_, engines_, checkers_, groups_),
-      churn_(world_, network_, checkers_.history, checkers_.coverage,
-             ClusterSettings::kMetaEndpoint, settings_.replica_count),
+      churn_(world_, network_, checkers_.history, checkers_.coverage, settings_.MetaEndpoints(),
+             settings_.replica_count),
       faults_(settings_, world_, network_, lives_, groups_, churn_, checkers_),
       watch_(world_, network_, lives_, faults_.full_disks(), checkers_),
       kept_(settings_, world_, network_, lives_, engines_, checkers_),
@@ -120,10 +121,11 @@ void SimCluster::CreateTable(ProbeClient& admin, const StrandPtr& strand, Worklo
   if (indexes_planned_.are_set_at_creation) request.options.envs = indexes_planned_.Environments();
   ErrorCode last = ErrorCode::kUnknown;
   // The meta server may still be loading, or too few servers alive.
-  for (int attempt = 0; attempt < 30 && last != ErrorCode::kOk; ++attempt) {
+  const std::vector<Endpoint> metas = settings_.MetaEndpoints();
+  for (size_t attempt = 0; attempt < 30 && last != ErrorCode::kOk; ++attempt) {
     bool answered = false;
     strand->Post([&] {
-      admin.CreateTable(ClusterSettings::kMetaEndpoint, request, [&](CreateAppResponse response) {
+      admin.CreateTable(metas[attempt % metas.size()], request, [&](CreateAppResponse response) {
         last = response.err;
         if (last == ErrorCode::kOk) table->app_id = response.appid;
         answered = true;
@@ -142,7 +144,7 @@ WorkloadOptions SimCluster::DrawWorkload() {
   if (!settings_.run.makes_received_tables_late)
     workload.tables.erase(workload.tables.begin(),
                           workload.tables.begin() + settings_.run.received_tables);
-  workload.meta_servers = {ClusterSettings::kMetaEndpoint};
+  workload.meta_servers = settings_.MetaEndpoints();
   for (const auto& server : lives_.servers()) workload.servers.push_back(server->endpoint);
   SimRandom& random = world_.random();
   workload.loops = static_cast<int>(random.Between(1, 4));
@@ -172,14 +174,14 @@ void SimCluster::StartWorkload() {
   workload_->Start();
   if (settings_.run.splits) {
     splits_ = std::make_unique<SplitWorkload>(world_, network_, checkers_.coverage,
-                                              ClusterSettings::kMetaEndpoint, settings_.run.seed,
+                                              settings_.MetaEndpoints(), settings_.run.seed,
                                               groups_.tables());
     splits_->Start();
   }
   if (indexes_planned_.indexes.empty()) return;
   indexes_ = std::make_unique<IndexWorkload>(
       world_, network_, checkers_.history, checkers_.data_history, workload_->data(),
-      checkers_.coverage, ClusterSettings::kMetaEndpoint, indexes_planned_, groups_.tables());
+      checkers_.coverage, settings_.MetaEndpoints(), indexes_planned_, groups_.tables());
   indexes_->Start();
 }
 
@@ -219,6 +221,7 @@ void SimCluster::BeginTroubles() {
 
 void SimCluster::EndTroubles() {
   faults_.HealAll();
+  healing_since_ = world_.now();
   if (indexes_) indexes_->Stop();
   if (splits_) splits_->Stop();
   lives_.EndRollbacks();
@@ -227,6 +230,8 @@ void SimCluster::EndTroubles() {
 void SimCluster::AwaitHealth() {
   health_.Await(*workload_, splits_.get());
   AwaitIndexes();
+  if (lives_.metas() != nullptr)
+    lives_.metas()->AwaitOneLeader(healing_since_ + ClusterHealth::kLimit);
   // What odd messages say of ballots is believed.
   if (lives_.meta().states_put_back == 0 && settings_.run.faults.odd_percent == 0)
     faults_.older_states().CheckItIsSaid(OlderStates::Expected::kDidNot);
@@ -286,6 +291,8 @@ RunReport SimCluster::Report() const {
   report.faults_injected = faults_.troubles().drawn();
   report.probes = checkers_.coverage.counts();
   report.healed_after = health_.healed_after();
+  report.reigns = checkers_.leaders.reigns();
+  report.takeovers = checkers_.leaders.takeovers();
   report.disk_bytes = kept_.DiskBytesMax();
   report.kept = checkers_.bounds.most();
   DataCheckOptions data;
@@ -305,6 +312,7 @@ void SimCluster::Demand(RunReport* report) const {
   };
   if (settings_.run.meta_state == SimClusterOptions::MetaState::kOlderCopyPutBack)
     demand("older copies of the meta server's state", lives_.meta().states_put_back, 1);
+  if (settings_.run.topology.metas > 1) demand("meta servers that led", report->reigns, 1);
   // A run that ended with a question for a person may have done little.
   if (health_.IsLeftToOperator()) return;
   demand("acknowledged writes", report->acknowledged_writes, settings_.run.acknowledged_writes_min);

@@ -110,6 +110,8 @@ class SimCluster {
   NetworkWatch watch_;
   KeptThings kept_;
   ClusterHealth health_;
+  // When all troubles ended.
+  Instant healing_since_{0};
   std::unique_ptr<Workload> workload_;
   // Null: there are none.
   std::unique_ptr<IndexWorkload> indexes_;

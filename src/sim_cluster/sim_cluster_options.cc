@@ -68,6 +68,13 @@ SimClusterOptions SimClusterOptions::Mixed(uint64_t seed, int older) {
   return options;
 }
 
+SimClusterOptions SimClusterOptions::SeveralMetas(uint64_t seed, int metas) {
+  SimClusterOptions options = Swarm(seed);
+  options.topology.metas = metas;
+  options.faults.MeetWhatSeveralMetasDo(seed);
+  return options;
+}
+
 SimClusterOptions SimClusterOptions::OldMeta(uint64_t seed, int older) {
   SimClusterOptions options = older > 0 ? Mixed(seed, older) : Swarm(seed);
   options.topology.has_old_meta = true;

@@ -75,6 +75,8 @@ struct SimClusterOptions {
   static SimClusterOptions OneDiskFull(uint64_t seed);
   // So many servers are of version 2.5.0.
   static SimClusterOptions Mixed(uint64_t seed, int older);
+  // So many meta servers, from 2 on.
+  static SimClusterOptions SeveralMetas(uint64_t seed, int metas);
   // The meta server is of version 2.5.0, and so are so many servers.
   static SimClusterOptions OldMeta(uint64_t seed, int older);
   // Mixed in a fifth of the seeds, and OldMeta in a twentieth, else as Swarm. In a fifth tables

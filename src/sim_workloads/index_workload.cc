@@ -40,9 +40,9 @@ bool Is(const FindResponse& response, StorageError error) {
   return response.error == static_cast<int32_t>(error);
 }
 
-ClusterClientOptions OptionsOf(Endpoint meta) {
+ClusterClientOptions OptionsOf(std::vector<Endpoint> metas) {
   ClusterClientOptions options;
-  options.meta_servers = {meta};
+  options.meta_servers = std::move(metas);
   options.timeout = absl::Seconds(2);
   // As Workload's: each value is written once at most.
   options.write_retries = WriteRetries::kAfterRefusals;
@@ -79,7 +79,8 @@ std::map<std::string, std::string> IndexPlan::Environments() const {
 
 IndexWorkload::IndexWorkload(SimWorld& world, SimNetwork& network, History& history,
                              DataHistory& data_history, DataWorkload& data, Coverage& coverage,
-                             Endpoint meta, IndexPlan plan, std::vector<WorkloadTable> tables)
+                             std::vector<Endpoint> metas, IndexPlan plan,
+                             std::vector<WorkloadTable> tables)
     : world_(world),
       history_(history),
       data_history_(data_history),
@@ -92,7 +93,8 @@ IndexWorkload::IndexWorkload(SimWorld& world, SimNetwork& network, History& hist
       environment_(&node_->Start()),
       transport_(std::make_unique<SimTransport>(network, *node_, Endpoint{0x0a0001fdu, 1000})),
       strand_(environment_->NewStrand("indexes")),
-      client_(std::make_unique<SimClient>(*environment_, *transport_, strand_, OptionsOf(meta))) {
+      client_(std::make_unique<SimClient>(*environment_, *transport_, strand_,
+                                          OptionsOf(std::move(metas)))) {
   for (size_t table = 0; table < tables_.size(); ++table)
     for (const NamedIndex& named : plan_.indexes)
       indexes_.push_back({table, named, plan_.are_set_at_creation});

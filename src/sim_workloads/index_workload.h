@@ -49,7 +49,7 @@ struct IndexPlan {
 class IndexWorkload {
  public:
   IndexWorkload(SimWorld& world, SimNetwork& network, History& history, DataHistory& data_history,
-                DataWorkload& data, Coverage& coverage, Endpoint meta, IndexPlan plan,
+                DataWorkload& data, Coverage& coverage, std::vector<Endpoint> metas, IndexPlan plan,
                 std::vector<WorkloadTable> tables);
   ~IndexWorkload();
 

@@ -12,9 +12,10 @@
 namespace arion::sim {
 
 SplitWorkload::SplitWorkload(SimWorld& world, SimNetwork& network, Coverage& coverage,
-                             Endpoint meta, uint64_t seed, std::vector<WorkloadTable> tables)
+                             std::vector<Endpoint> metas, uint64_t seed,
+                             std::vector<WorkloadTable> tables)
     : coverage_(coverage),
-      meta_(meta),
+      metas_(std::move(metas)),
       random_(seed ^ 0x5b117),
       tables_(std::move(tables)),
       node_(&world.AddNode("splits")),
@@ -42,12 +43,16 @@ std::string SplitWorkload::WhatIsNotOver() const {
 template <class Request, class Response>
 void SplitWorkload::Ask(const char* name, const Request& request,
                         absl::AnyInvocable<void(const Response&)> then) {
-  transport_->Call(meta_,
+  transport_->Call(metas_[asked_],
                    {.name = name, .body = EncodeWrapped(request), .timeout = absl::Seconds(5)},
-                   strand_, [then = std::move(then)](const RpcResult& result) mutable {
-                     if (result.error != ErrorCode::kOk) return;
-                     if (const auto response = DecodeWrapped<Response>(result.body); response.ok())
-                       then(*response);
+                   strand_, [this, then = std::move(then)](const RpcResult& result) mutable {
+                     const auto response = DecodeWrapped<Response>(result.body);
+                     if (result.error != ErrorCode::kOk ||
+                         (response.ok() && response->err == ErrorCode::kForwardToOthers)) {
+                       asked_ = (asked_ + 1) % metas_.size();
+                       return;
+                     }
+                     if (response.ok()) then(*response);
                    });
 }
 

@@ -30,8 +30,8 @@ class SplitWorkload {
   // What a table that begins with so many partitions may be split into: eight, or twice as many.
   static int32_t PartitionsMax(int32_t first);
 
-  SplitWorkload(SimWorld& world, SimNetwork& network, Coverage& coverage, Endpoint meta,
-                uint64_t seed, std::vector<WorkloadTable> tables);
+  SplitWorkload(SimWorld& world, SimNetwork& network, Coverage& coverage,
+                std::vector<Endpoint> metas, uint64_t seed, std::vector<WorkloadTable> tables);
   ~SplitWorkload();
 
   void Start() { Later(); }
@@ -54,7 +54,9 @@ class SplitWorkload {
            absl::AnyInvocable<void(const Response&)> then);
 
   Coverage& coverage_;
-  const Endpoint meta_;
+  const std::vector<Endpoint> metas_;
+  // Which of them is asked: the one that answered last.
+  size_t asked_ = 0;
   SimRandom random_;
   const std::vector<WorkloadTable> tables_;
   SimNode* node_;

@@ -23,11 +23,11 @@ int32_t PartitionsOf(const std::string& table) { return table == kNames[0] ? 1 :
 }  // namespace
 
 TableChurn::TableChurn(SimWorld& world, SimNetwork& network, History& history, Coverage& coverage,
-                       Endpoint meta, int replica_count)
+                       std::vector<Endpoint> metas, int replica_count)
     : world_(world),
       history_(history),
       coverage_(coverage),
-      options_({.meta_servers = {meta},
+      options_({.meta_servers = std::move(metas),
                 .timeout = absl::Seconds(2),
                 // A write happens once at most, which keeps the history simple to judge.
                 .write_retries = WriteRetries::kAfterRefusals}),

@@ -13,6 +13,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "client/cluster_client.h"
 #include "sim/sim_environment.h"
@@ -31,7 +32,7 @@ class History;
 class TableChurn {
  public:
   TableChurn(SimWorld& world, SimNetwork& network, History& history, Coverage& coverage,
-             Endpoint meta, int replica_count);
+             std::vector<Endpoint> metas, int replica_count);
   ~TableChurn();
 
   // Unless one is under way.

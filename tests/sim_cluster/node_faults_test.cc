@@ -24,7 +24,7 @@ class NodeFaultsTest : public SmallCluster {
     return wrong;
   }
 
-  NodeFaults faults_{settings_, world_, lives_, troubles_, checkers_};
+  NodeFaults faults_{settings_, world_, lives_, troubles_, checkers_, nullptr};
 };
 
 TEST_F(NodeFaultsTest, OneWallClockIsWrongAtATime) {

@@ -50,7 +50,7 @@ class SmallCluster : public ::testing::Test {
                     network_,
                     checkers_.history,
                     checkers_.coverage,
-                    ClusterSettings::kMetaEndpoint,
+                    settings_.MetaEndpoints(),
                     settings_.replica_count};
   Troubles troubles_{world_, groups_, lives_, churn_};
 };

@@ -130,9 +130,11 @@ SimClusterOptions Shrink(SimClusterOptions options, int runs_max) {
 std::string ReplayOptions(const SimClusterOptions& options) {
   const int older = options.topology.older;
   const bool has_old_meta = options.topology.has_old_meta;
-  const SimClusterOptions own = has_old_meta ? SimClusterOptions::OldMeta(options.seed, older)
-                                : older > 0  ? SimClusterOptions::Mixed(options.seed, older)
-                                             : SimClusterOptions::Swarm(options.seed);
+  const int metas = options.topology.metas;
+  const SimClusterOptions own = metas > 1 ? SimClusterOptions::SeveralMetas(options.seed, metas)
+                                : has_old_meta ? SimClusterOptions::OldMeta(options.seed, older)
+                                : older > 0    ? SimClusterOptions::Mixed(options.seed, older)
+                                               : SimClusterOptions::Swarm(options.seed);
   const SimClusterOptions all_drawn = SimClusterOptions::Drawn(options.seed);
   const Topology& drawn = all_drawn.topology;
   std::string text;
@@ -143,17 +145,20 @@ std::string ReplayOptions(const SimClusterOptions& options) {
   add("tables", options.topology.tables, own.topology.tables);
   add("partitions", options.topology.partitions, own.topology.partitions);
   add("copies", options.topology.copies, own.topology.copies);
+  add("metas", metas, 1);
   if (has_old_meta) absl::StrAppend(&text, " --old_meta");
   // Without a word about either the seed draws both.
-  if (older != (has_old_meta ? 0 : drawn.older) || (!has_old_meta && drawn.has_old_meta))
-    absl::StrAppend(&text, " --older ", older);
+  const bool draws_other_versions =
+      older != (has_old_meta ? 0 : drawn.older) || (!has_old_meta && drawn.has_old_meta);
+  if (metas == 1 && draws_other_versions) absl::StrAppend(&text, " --older ", older);
   add("minutes", absl::ToDoubleMinutes(options.run_length), absl::ToDoubleMinutes(own.run_length));
   if (options.faults.kinds.empty())
     absl::StrAppend(&text, " --calm");
   else
     add("kinds", Names(options.faults.kinds), Names(own.faults.kinds));
   // Where nothing is said of versions and kinds the seed draws them.
-  const bool is_drawn = !absl::StrContains(text, " --old") && !absl::StrContains(text, " --kinds");
+  const bool is_drawn =
+      metas == 1 && !absl::StrContains(text, " --old") && !absl::StrContains(text, " --kinds");
   add("indexes", options.indexes, is_drawn ? all_drawn.indexes : 0);
   const bool are_splits_drawn = is_drawn && !absl::StrContains(text, " --indexes");
   add("splits", options.splits ? 1 : 0, are_splits_drawn && all_drawn.splits ? 1 : 0);

@@ -39,6 +39,8 @@ DEFINE_int32(
     "of the servers: of version 2.5.0; -1: as the seed draws, none where --kinds says what "
     "they meet");
 DEFINE_bool(old_meta, false, "the meta server is of version 2.5.0; then --older -1 means none");
+DEFINE_int32(metas, 1,
+             "meta servers; from 2 on their state is in ZooKeeper, and no server is of 2.5.0");
 DEFINE_int32(indexes, -1,
              "indexes of each table, no server being of version 2.5.0; -1: as the seed draws, none "
              "where --kinds or --older says what it meets");
@@ -123,7 +125,8 @@ std::vector<Fault> Faults(const std::string& names) {
 
 SimClusterOptions Options(uint64_t seed) {
   const bool draws_older = FLAGS_older < 0 && FLAGS_kinds.empty() && FLAGS_indexes <= 0;
-  SimClusterOptions options = FLAGS_old_meta    ? SimClusterOptions::OldMeta(seed, FLAGS_older)
+  SimClusterOptions options = FLAGS_metas > 1   ? SimClusterOptions::SeveralMetas(seed, FLAGS_metas)
+                              : FLAGS_old_meta  ? SimClusterOptions::OldMeta(seed, FLAGS_older)
                               : draws_older     ? SimClusterOptions::Drawn(seed)
                               : FLAGS_older > 0 ? SimClusterOptions::Mixed(seed, FLAGS_older)
                                                 : SimClusterOptions::Swarm(seed);

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim_metas/ensemble_faults.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/sim_environment.h"
+
+namespace arion::sim {
+namespace {
+
+// Behind any trouble with ZooKeeper: by then a leader has proven its lock, and its watch is set.
+constexpr absl::Duration kSettled = absl::Seconds(8);
+
+}  // namespace
+
+MetaGroup::Member& EnsembleFaults::LeaderOrAny(double percent) {
+  SimRandom& random = world_.random();
+  const bool is_leader = random.Percent(percent);
+  MetaGroup::Member& any = *metas_.members()[random.Below(metas_.members().size())];
+  MetaGroup::Member* leader = metas_.Leader();
+  return is_leader && leader != nullptr ? *leader : any;
+}
+
+EnsembleFaults::Ending EnsembleFaults::Lasting(Ending end) {
+  ++lasting_;
+  return [this, end = std::move(end)]() mutable {
+    --lasting_;
+    troubled_until_ = world_.now();
+    end();
+  };
+}
+
+EnsembleFaults::Ending EnsembleFaults::CutFromZooKeeper() {
+  const SimNode& node = *LeaderOrAny(70).node;
+  metas_.zookeeper().Cut(node);
+  return Lasting([this, &node] { metas_.zookeeper().Restore(node); });
+}
+
+EnsembleFaults::Ending EnsembleFaults::CutFromServers(const std::vector<Endpoint>& servers) {
+  const Endpoint leader = LeaderOrAny(90).endpoint;
+  for (const Endpoint server : servers) {
+    network_.Block(leader, server);
+    network_.Block(server, leader);
+  }
+  return [this, leader, servers] {
+    for (const Endpoint server : servers) {
+      network_.Unblock(leader, server);
+      network_.Unblock(server, leader);
+    }
+  };
+}
+
+EnsembleFaults::Ending EnsembleFaults::TakeZooKeeperDown() {
+  metas_.zookeeper().TakeDown();
+  return Lasting([this] { metas_.zookeeper().BringUp(); });
+}
+
+EnsembleFaults::Ending EnsembleFaults::LoseAnswers() {
+  SimRandom& random = world_.random();
+  if (random.Coin()) {
+    metas_.zookeeper().LoseAnswer(*LeaderOrAny(80).node, ZooKeeperRequest::Kind::kCommit);
+    return Lasting([] {});
+  }
+  metas_.zookeeper().weather().lost_answers_percent = static_cast<double>(random.Between(2, 50));
+  return Lasting([this] { metas_.zookeeper().weather().lost_answers_percent = 0; });
+}
+
+EnsembleFaults::Ending EnsembleFaults::Lag() {
+  SimRandom& random = world_.random();
+  const SimNode& node = *LeaderOrAny(30).node;
+  const absl::Duration lag = random.Percent(40)
+                                 ? absl::InfiniteDuration()
+                                 : random.Between(absl::Milliseconds(20), absl::Seconds(6));
+  metas_.zookeeper().SetReadLag(node, lag);
+  return Lasting([this, &node] { metas_.zookeeper().SetReadLag(node, absl::ZeroDuration()); });
+}
+
+bool EnsembleFaults::RemoveLock() {
+  const MetaGroup::Member* leader = metas_.Leader();
+  const Instant settled = world_.now() - kSettled;
+  if (leader == nullptr || lasting_ > 0 || settled < troubled_until_ ||
+      settled < leader->node->paused_until() || settled < leader->node->lags_until())
+    return false;
+  metas_.RemoveLock();
+  return true;
+}
+
+void EnsembleFaults::End() {
+  SimZooKeeper& zookeeper = metas_.zookeeper();
+  zookeeper.BringUp();
+  zookeeper.weather() = ZooKeeperWeather();
+  for (const auto& member : metas_.members()) {
+    zookeeper.Restore(*member->node);
+    zookeeper.SetReadLag(*member->node, absl::ZeroDuration());
+  }
+}
+
+}  // namespace arion::sim
