@@ -152,10 +152,18 @@ void FaultInjector::CarryAtMetas(Fault fault, absl::Duration length) {
     case Fault::kZooKeeperLags:
       return troubles_.LastFor(length, faults.Lag());
     default:
-      // Until the leader has noticed, nothing else may keep it from that.
-      return faults.RemoveLock() ? troubles_.KeepCalmFor(2 * MetaGroup::kNotice)
-                                 : troubles_.Discount(fault);
+      return RemoveLock();
   }
+}
+
+void FaultInjector::RemoveLock() {
+  EnsembleFaults& faults = *ensemble_faults_;
+  const bool is_unseen = world_.random().Coin() && troubles_.NoneLasts();
+  const bool is_removed =
+      is_unseen ? faults.RemoveLockUnseen(lives_.ServerEndpoints()) : faults.RemoveLock();
+  if (!is_removed) return troubles_.Discount(Fault::kLockRemoved);
+  // Nothing else may keep the leader from noticing.
+  troubles_.KeepCalmFor(is_unseen ? EnsembleFaults::kUnseen : MetaGroup::kNotice);
 }
 
 void FaultInjector::HealAll() {

@@ -56,6 +56,7 @@ class FaultInjector {
   void Inject(Fault fault);
   void Carry(Fault fault, SimServer& server, absl::Duration length);
   void CarryAtMetas(Fault fault, absl::Duration length);
+  void RemoveLock();
 
   const ClusterSettings& settings_;
   SimWorld& world_;

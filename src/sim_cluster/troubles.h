@@ -46,6 +46,8 @@ class Troubles {
     LastFor(length, [] {});
   }
   bool AreTooMany() const;
+  // Whether nothing that lasts has not ended.
+  bool NoneLasts() const { return lasting_ == 0; }
 
   bool IsCalm() const;
   // For so long nothing is begun.

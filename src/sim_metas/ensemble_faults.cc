@@ -2,6 +2,7 @@
 #include "sim_metas/ensemble_faults.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "sim/sim_environment.h"
@@ -9,8 +10,10 @@
 namespace arion::sim {
 namespace {
 
-// Behind any trouble with ZooKeeper: by then a leader has proven its lock, and its watch is set.
+// Behind any trouble with ZooKeeper: by then a leader has proven its lock, and is connected.
 constexpr absl::Duration kSettled = absl::Seconds(8);
+// A leader that hears no replica server has declared some dead by then, or is about to.
+constexpr absl::Duration kDeaths = absl::Milliseconds(2500);
 
 }  // namespace
 
@@ -38,7 +41,10 @@ EnsembleFaults::Ending EnsembleFaults::CutFromZooKeeper() {
 }
 
 EnsembleFaults::Ending EnsembleFaults::CutFromServers(const std::vector<Endpoint>& servers) {
-  const Endpoint leader = LeaderOrAny(90).endpoint;
+  return Cut(LeaderOrAny(90).endpoint, servers);
+}
+
+EnsembleFaults::Ending EnsembleFaults::Cut(Endpoint leader, const std::vector<Endpoint>& servers) {
   for (const Endpoint server : servers) {
     network_.Block(leader, server);
     network_.Block(server, leader);
@@ -76,17 +82,41 @@ EnsembleFaults::Ending EnsembleFaults::Lag() {
   return Lasting([this, &node] { metas_.zookeeper().SetReadLag(node, absl::ZeroDuration()); });
 }
 
-bool EnsembleFaults::RemoveLock() {
-  const MetaGroup::Member* leader = metas_.Leader();
+MetaGroup::Member* EnsembleFaults::SettledLeader() {
+  MetaGroup::Member* leader = metas_.Leader();
   const Instant settled = world_.now() - kSettled;
-  if (leader == nullptr || lasting_ > 0 || settled < troubled_until_ ||
-      settled < leader->node->paused_until() || settled < leader->node->lags_until())
-    return false;
+  const bool is_settled = leader != nullptr && lasting_ == 0 && settled >= troubled_until_ &&
+                          settled >= leader->node->paused_until() &&
+                          settled >= leader->node->lags_until();
+  return is_settled ? leader : nullptr;
+}
+
+bool EnsembleFaults::RemoveLock() {
+  if (SettledLeader() == nullptr) return false;
   metas_.RemoveLock();
   return true;
 }
 
+bool EnsembleFaults::RemoveLockUnseen(const std::vector<Endpoint>& servers) {
+  MetaGroup::Member* leader = SettledLeader();
+  if (leader == nullptr) return false;
+  auto end = std::make_shared<Ending>(Cut(leader->endpoint, servers));
+  world_.After(kDeaths, EventKind::kFault, [this, leader, end] {
+    if (is_over_) return;
+    if (SettledLeader() != leader) return (*end)();
+    metas_.zookeeper().SetReadLag(*leader->node, absl::InfiniteDuration());
+    metas_.RemoveLock();
+    world_.After(MetaGroup::kNotice, EventKind::kFault, [this, leader, end] {
+      if (is_over_) return;
+      metas_.zookeeper().SetReadLag(*leader->node, absl::ZeroDuration());
+      (*end)();
+    });
+  });
+  return true;
+}
+
 void EnsembleFaults::End() {
+  is_over_ = true;
   SimZooKeeper& zookeeper = metas_.zookeeper();
   zookeeper.BringUp();
   zookeeper.weather() = ZooKeeperWeather();

@@ -39,14 +39,22 @@ class EnsembleFaults {
   // A meta server's member of ZooKeeper has what others did only later, or not at all.
   Ending Lag();
   // A person removes the leader's lock node. Not unless the leader hears of it at once: nothing but
-  // that fences it then. False: it was not.
+  // that fences what it grants to replica servers. False: it was not.
   bool RemoveLock();
+  // The same of one that hears of it late, by its next proof, and has much to store meanwhile. So
+  // that it grants nothing it is cut from those servers: begin this only where no other trouble
+  // lasts or begins for kUnseen. It ends by itself.
+  bool RemoveLockUnseen(const std::vector<Endpoint>& servers);
+  static constexpr absl::Duration kUnseen = absl::Seconds(6);
 
   // All is whole again.
   void End();
 
  private:
   Ending Lasting(Ending end);
+  Ending Cut(Endpoint leader, const std::vector<Endpoint>& servers);
+  // Null: nobody leads, or something kept it from ZooKeeper lately.
+  MetaGroup::Member* SettledLeader();
 
   SimWorld& world_;
   SimNetwork& network_;
@@ -54,6 +62,7 @@ class EnsembleFaults {
   // Of the links with ZooKeeper: how many last, and until when the last one did.
   int lasting_ = 0;
   Instant troubled_until_{0};
+  bool is_over_ = false;
 };
 
 }  // namespace arion::sim
