@@ -52,6 +52,10 @@ void PrintHelp(const std::string& program) {
       "the server runs: arion_shell, config set. Keys marked (advanced) have a\ndefault that suits "
       "nearly everybody. --helpfull lists the text log's flags too, --version prints the build.\n",
       program.c_str());
+  if (program == "arion_meta")
+    std::printf(
+        "\narion_meta move-state --to zookeeper|journal --config FILE moves the state of a meta "
+        "server that is stopped\nfrom its journal to ZooKeeper, or back.\n");
   std::string_view section;
   for (const Setting& setting : Settings()) {
     if (setting.section != section) {

@@ -20,6 +20,7 @@
 #include "main/other_clusters.h"
 #include "main/pegasus_join.h"
 #include "main/server_process.h"
+#include "main/state_move_command.h"
 #include "messages/tool_messages.h"
 #include "meta_overview/overview_json.h"
 #include "posix/posix_environment.h"
@@ -167,4 +168,6 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace arion
 
-int main(int argc, char** argv) { return arion::Main(argc, argv); }
+int main(int argc, char** argv) {
+  return arion::IsStateMove(argc, argv) ? arion::RunStateMove(argc, argv) : arion::Main(argc, argv);
+}

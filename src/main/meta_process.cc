@@ -43,7 +43,10 @@ absl::StatusOr<std::unique_ptr<MetaProcess>> MetaProcess::Make(const ServerConfi
                                                                Transport& transport,
                                                                ClusterIdentity& cluster) {
   std::unique_ptr<MetaProcess> process(new MetaProcess());
+  ASSIGN_OR_RETURN(StateDirectory directory,
+                   LookAtStateDirectory(env.files(), config.meta_data_directory));
   if (!IsOneOfSeveral(config)) {
+    RETURN_IF_ERROR(MayBeginFromJournal(directory));
     process->server_ = std::make_unique<MetaServer>(
         env, transport,
         std::make_shared<JournalMetaStore>(
@@ -64,6 +67,7 @@ absl::StatusOr<std::unique_ptr<MetaProcess>> MetaProcess::Make(const ServerConfi
           .lock_root = place.lock_root,
           .known_cluster_id = [&cluster] { return cluster.id(); },
           .may_make_cluster_id = !config.meta.recover_from_replica_servers,
+          .directory = std::move(directory),
           .on_cluster_id = [&env, &cluster, directory = config.meta_data_directory](
                                uint32_t id) { return Take(id, directory, env, cluster); }},
       config.meta);

@@ -29,7 +29,8 @@ class ZooKeeper;
 // One for arion_meta.
 class MetaProcess {
  public:
-  // InvalidArgument: what is wrong with the settings.
+  // InvalidArgument: what is wrong with the settings. FailedPrecondition: the state was moved
+  // elsewhere (meta_ensemble/state_mark.h). Waits for the disk.
   static absl::StatusOr<std::unique_ptr<MetaProcess>> Make(const ServerConfig& config,
                                                            Environment& env, Transport& transport,
                                                            ClusterIdentity& cluster);

@@ -37,12 +37,12 @@ std::optional<int64_t> LockNumberOf(std::string_view name) {
 }
 
 LeaderLock::LeaderLock(ZooKeeperSession& session, const Clock& clock, StrandPtr strand,
-                       std::string root, Endpoint self, Events events)
+                       std::string root, std::string self, Events events)
     : session_(session),
       clock_(clock),
       strand_(std::move(strand)),
       directory_((root == "/" ? "" : root) + kDirectoryName),
-      address_(self.ToString()),
+      address_(std::move(self)),
       events_(std::move(events)) {}
 
 LeaderLock::~LeaderLock() = default;

@@ -44,7 +44,10 @@ std::optional<int64_t> LockNumberOf(std::string_view name);
 // One for a session, as long as it lives: a member of what owns both, which is held by a
 // shared_ptr.
 //
-//   lock = std::make_shared<LeaderLock>(session, env.clock(), strand, "/pegasus/c/lock", self, events);
+// `self`: the data of its node. A server's is its address; what is none leads nobody to it.
+//
+//   lock = std::make_shared<LeaderLock>(session, env.clock(), strand, "/pegasus/c/lock",
+//                                       self.ToString(), events);
 //   lock->Start();                       // once the session is connected
 //   lock->OnConnected();                 // each time that it is connected again
 class LeaderLock : public std::enable_shared_from_this<LeaderLock> {
@@ -59,7 +62,7 @@ class LeaderLock : public std::enable_shared_from_this<LeaderLock> {
   };
 
   LeaderLock(ZooKeeperSession& session, const Clock& clock, StrandPtr strand, std::string root,
-             Endpoint self, Events events);
+             std::string self, Events events);
   ~LeaderLock();
 
   void Start();

@@ -42,7 +42,6 @@ constexpr int kSilentLeadsMax = 6;
 // Of a hand-over: for the next leader to show that it lives, and for what is under way.
 constexpr absl::Duration kNextAnswersIn = absl::Seconds(1);
 constexpr absl::Duration kWorkEndsIn = absl::Milliseconds(500);
-constexpr char kClusterIdKey[] = "/arion/cluster_id";
 
 }  // namespace
 
@@ -276,7 +275,7 @@ class MetaMember::State : public std::enable_shared_from_this<State> {
 
   void Enter() {
     lock_ = std::make_shared<LeaderLock>(
-        *session_, env_.clock(), strand_, options_.lock_root, transport_.local(),
+        *session_, env_.clock(), strand_, options_.lock_root, transport_.local().ToString(),
         LeaderLock::Events{
             .on_granted = InLife([this](const std::string& node) { OnGranted(node); }),
             .on_leader = InLife([this](std::optional<Endpoint> leader) { leader_ = leader; }),
@@ -303,16 +302,33 @@ class MetaMember::State : public std::enable_shared_from_this<State> {
   void ReadTree() {
     waits_to_load_ = false;
     ReadStoredTree(*session_, root_, InLife([this](absl::StatusOr<StoredTree> tree) {
+      if (tree.ok() && tree->entries.contains(kStateMarkKey)) return JudgeMark(*std::move(tree));
       if (tree.ok()) return Lead(*std::move(tree));
-      if (absl::IsUnavailable(tree.status())) {
-        waits_to_load_ = true;
-        strand_->PostAfter(kPause, InLife([this] {
-                             if (waits_to_load_) ReadTree();
-                           }));
-        return;
-      }
+      if (absl::IsUnavailable(tree.status())) return ReadTreeLater();
       GiveUp(std::string(tree.status().message()), kPause);
     }));
+  }
+
+  void ReadTreeLater() {
+    waits_to_load_ = true;
+    strand_->PostAfter(kPause, InLife([this] {
+                         if (waits_to_load_) ReadTree();
+                       }));
+  }
+
+  // The state was moved, or is being moved; this server may be the one that ends that.
+  void JudgeMark(StoredTree tree) {
+    const absl::Status may =
+        MayLeadUnder(tree.entries[kStateMarkKey], PathOf(kStateMarkKey), options_.directory);
+    if (!may.ok()) return GiveUp(std::string(may.message()), kLongPause);
+    LOG(WARNING) << "meta: ends the move of the state that " << PathOf(kStateMarkKey)
+                 << " tells of";
+    std::vector<ZooKeeperStep> steps = StepsOf(root_, EndOfMove(), &tree.nodes);
+    steps.insert(steps.begin(), {ZooKeeperStep::Kind::kCheck, lock_node_});
+    session_->Commit(steps, InLife([this](const absl::Status& ended) {
+                       if (absl::IsUnavailable(ended)) return ReadTreeLater();
+                       ended.ok() ? ReadTree() : GiveUp(std::string(ended.message()), kPause);
+                     }));
   }
 
   void Lead(StoredTree tree) {

@@ -22,6 +22,7 @@
 #include <string>
 
 #include "meta/meta_service.h"
+#include "meta_ensemble/state_mark.h"
 #include "rpc/transport.h"
 
 namespace arion {
@@ -40,6 +41,8 @@ struct MetaMemberOptions {
   std::function<uint32_t()> known_cluster_id;
   // It may make one where nobody has yet.
   bool may_make_cluster_id = true;
+  // Of this server: what it says of where the state is.
+  StateDirectory directory;
   // The cluster's id, as it is stored. An error: this server is another cluster's. On the strand.
   std::function<absl::Status(uint32_t id)> on_cluster_id;
   // What the leader stores through, made of the store in ZooKeeper: somebody looks at what passes.

@@ -28,6 +28,14 @@
 
 namespace arion {
 
+// What belongs to the place, and not to the state: it is not moved elsewhere.
+inline constexpr char kClusterIdKey[] = "/arion/cluster_id";
+inline constexpr char kCommitKey[] = "/arion/commit";
+// Of a key and its value, with what stands around them in a transaction.
+inline constexpr size_t kStoredBytesMax = ZooKeeperSession::kTransactionBytesMax - (20 << 10);
+// Of a transaction of several changes.
+inline constexpr size_t kBatchBytesMax = ZooKeeperSession::kTransactionBytesMax / 2;
+
 // All that is stored, as it was read.
 struct StoredTree {
   std::map<std::string, std::string> entries;

@@ -14,10 +14,6 @@
 namespace arion {
 namespace {
 
-constexpr char kCommitKey[] = "/arion/commit";
-constexpr size_t kBatchBytesMax = ZooKeeperSession::kTransactionBytesMax / 2;
-// With what stands around it in a transaction.
-constexpr size_t kValueBytesMax = ZooKeeperSession::kTransactionBytesMax - (20 << 10);
 constexpr absl::Duration kRetryAfter = absl::Seconds(1);
 
 absl::Status Ended() { return absl::CancelledError("this meta server does not lead any more"); }
@@ -25,10 +21,10 @@ absl::Status Ended() { return absl::CancelledError("this meta server does not le
 // OK: each of its values fits into a node.
 absl::Status CheckSizes(const std::vector<StoreChange>& batch) {
   for (const StoreChange& change : batch)
-    if (change.value && change.key.size() + change.value->size() > kValueBytesMax)
+    if (change.value && change.key.size() + change.value->size() > kStoredBytesMax)
       return absl::InvalidArgumentError(
           absl::StrCat(change.key, " would have ", change.value->size(),
-                       " bytes; in ZooKeeper it can have at most ", kValueBytesMax));
+                       " bytes; in ZooKeeper it can have at most ", kStoredBytesMax));
   return absl::OkStatus();
 }
 

@@ -414,6 +414,10 @@ JournalMetaStore::JournalMetaStore(Environment& env, std::string directory,
 
 JournalMetaStore::~JournalMetaStore() = default;
 
+std::string JournalMetaStore::FileOf(const std::map<std::string, std::string>& entries) {
+  return FreshFile(0, entries);
+}
+
 absl::StatusOr<std::map<std::string, std::string>> JournalMetaStore::Load() {
   return queue_->Load();
 }

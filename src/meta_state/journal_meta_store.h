@@ -60,6 +60,8 @@ class JournalMetaStore : public MetaStore {
   // `directory` is created by Load where it is missing.
   JournalMetaStore(Environment& env, std::string directory, JournalMetaStoreOptions options = {});
   ~JournalMetaStore() override;
+  // A whole meta.journal that holds just these.
+  static std::string FileOf(const std::map<std::string, std::string>& entries);
 
   absl::StatusOr<std::map<std::string, std::string>> Load() override;
   void Commit(std::vector<Change> batch, StoreNeed need, StrandPtr reply_on,

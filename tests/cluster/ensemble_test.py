@@ -233,5 +233,115 @@ class EnsembleTest(unittest.TestCase):
         self.check_written(writer)
 
 
+@unittest.skipIf(zookeeper.missing(), f"not run: needs {zookeeper.missing()}")
+class MoveStateTest(unittest.TestCase):
+    """One meta server with a journal; its state goes to ZooKeeper and back, while data go on."""
+
+    def setUp(self):
+        self.zookeeper = zookeeper.ZooKeeperServer()
+        self.addCleanup(self.zookeeper.close)
+        self.zookeeper.start()
+        self.zookeeper.wait_ready()
+        self.cluster = harness.Cluster(servers=3, lease=6, meta_settings={
+            "state": "journal", "zookeeper_hosts": self.zookeeper.hosts, "zookeeper_session_timeout": f"{SESSION:g}s"})
+        self.addCleanup(self.cluster.destroy)
+        self.cluster.start()
+        harness.wait_for("all servers are heard", lambda: self.cluster.alive() == 3, 30)
+
+    def move(self, to):
+        return subprocess.run([*self.cluster.meta.program(), "move-state", "--to", to, "--config", self.cluster.meta.config],
+                              capture_output=True, text=True, timeout=60 * harness.PATIENCE, cwd=self.cluster.meta.directory)
+
+    def moved(self, to):
+        done = self.move(to)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return done.stdout
+
+    def restart_with(self, state):
+        self.cluster.meta_settings["state"] = state
+        self.cluster.meta.write_config()
+        self.cluster.meta.start()
+
+    def wait_served(self):
+        self.cluster.wait_listening(self.cluster.meta)
+        harness.wait_for("all servers are heard", lambda: self.cluster.alive() == 3, 30)
+        for table in ("temp", "other"):
+            self.cluster.wait_healthy(table)
+
+    def shell(self, command):
+        return json.loads(harness.run([os.path.join(harness.BUILD, "arion_shell"), "-j", "--meta", self.cluster.meta.address,
+                                       "-e", command]).splitlines()[-1])
+
+    def tables(self):
+        """What the shell shows of them: ({id: row}, {name: environments}, {partition: (ballot, members)})."""
+        rows = {row["id"]: row for row in self.shell("ls -a")["tables"]}
+        names = sorted(row["name"] for row in rows.values() if row["status"] == "available")
+        environments = {name: self.shell(f"get_app_envs {name}")["app_envs"] for name in names}
+        partitions = {(name, i): (row["ballot"], sorted([row["primary"], *row["secondaries"]]))
+                      for name in names for i, row in enumerate(self.shell(f"app {name} -d")["partitions"])}
+        return rows, environments, partitions
+
+    def check_tables(self, before):
+        after = self.tables()
+        self.assertEqual(after[:2], before[:2])
+        self.assertEqual(after[2].keys(), before[2].keys())
+        for partition, (ballot, members) in before[2].items():
+            self.assertGreaterEqual(after[2][partition][0], ballot, partition)
+            self.assertEqual(after[2][partition][1], members, partition)
+
+    def test_there_and_back(self):
+        for table, partitions in (("temp", 8), ("other", 4), ("gone", 2)):
+            self.cluster.create_table(table, partitions=partitions)
+        self.shell("use temp; set_app_envs business.info some")
+        self.shell("drop gone -y")
+        before = self.tables()
+        self.assertEqual(len(before[0]), 3)
+        # Not beside one that runs.
+        done = self.move("zookeeper")
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn("lock", done.stderr)
+        self.assertEqual(self.cluster.meta.stop(), 0)
+        said = self.moved("zookeeper")
+        print(said)
+        self.assertIn("3 tables, 14 partitions", said)
+        # An empty cluster is not begun by accident.
+        self.cluster.meta.start()
+        self.assertEqual(self.cluster.meta.process.wait(timeout=30 * harness.PATIENCE), 1)
+        self.assertIn("the state was moved to ZooKeeper", self.cluster.meta.logged())
+        self.restart_with("zookeeper")
+        self.wait_served()
+        self.check_tables(before)
+        self.cluster.create_table("new", partitions=2)
+        done = self.move("journal")
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn(f"{self.cluster.meta.address} stands for election", done.stderr)
+        before = self.tables()
+        self.assertEqual(self.cluster.meta.stop(), 0)
+        said = self.moved("journal")
+        print(said)
+        self.assertIn("4 tables, 16 partitions", said)
+        self.assertIn("is there already: 4 tables", self.moved("journal"))
+        # With ZooKeeper it does not lead, and says why.
+        self.cluster.meta.start()
+        harness.wait_for("it says where the state is", lambda: "/pegasus/test/arion/moved says that the state was moved to the journal"
+                         in self.cluster.meta.logged(), 30)
+        self.assertIsNone(self.cluster.leader())
+        self.assertEqual(self.cluster.meta.stop(), 0)
+        self.restart_with("journal")
+        self.wait_served()
+        self.check_tables(before)
+        api = data_api.DataApi(self.cluster.meta.address, "temp")
+        self.addCleanup(api.close)
+        api.set(b"k", b"s", b"v")
+        self.assertEqual(api.value(b"k", b"s"), b"v")
+
+    def test_wrong_words(self):
+        for words in (["move-state"], ["move-state", "--to", "etcd"], ["move-state", "--to"]):
+            done = subprocess.run([*self.cluster.meta.program(), *words, f"--config={self.cluster.meta.config}"],
+                                  capture_output=True, text=True, timeout=30)
+            self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+            self.assertIn("--to zookeeper|journal", done.stderr)
+
+
 if __name__ == "__main__":
     unittest.main(verbosity=2)

@@ -41,7 +41,7 @@ struct Candidate {
         if (state != ZooKeeperSession::State::kConnected) return;
         if (lock) return lock->OnConnected();
         lock = std::make_shared<LeaderLock>(
-            *session, env->clock(), strand, "/pegasus/c/lock", address,
+            *session, env->clock(), strand, "/pegasus/c/lock", address.ToString(),
             LeaderLock::Events{.on_granted = [this](const std::string& path) { granted = path; },
                                .on_leader = [this](auto told) { leader = told; },
                                .on_lost = [this](const std::string& why) { lost = why; }});
