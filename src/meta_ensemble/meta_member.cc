@@ -303,6 +303,10 @@ class MetaMember::State : public std::enable_shared_from_this<State> {
     waits_to_load_ = false;
     ReadStoredTree(*session_, root_, InLife([this](absl::StatusOr<StoredTree> tree) {
       if (tree.ok() && tree->entries.contains(kStateMarkKey)) return JudgeMark(*std::move(tree));
+      if (tree.ok() && StateIn(tree->entries).empty()) {
+        const absl::Status may = MayBeginEmpty(root_, options_.directory);
+        if (!may.ok()) return GiveUp(std::string(may.message()), kLongPause);
+      }
       if (tree.ok()) return Lead(*std::move(tree));
       if (absl::IsUnavailable(tree.status())) return ReadTreeLater();
       GiveUp(std::string(tree.status().message()), kPause);

@@ -11,6 +11,7 @@
 
 #include "base/status.h"
 #include "env/file_system.h"
+#include "meta_ensemble/state_tree.h"
 
 namespace arion {
 namespace {
@@ -88,6 +89,17 @@ absl::StatusOr<StateMark> StateMark::Parse(const std::string& text) {
                    .unix_seconds = json["unix_seconds"].GetInt64()};
 }
 
+bool IsOfPlace(const std::string& key) {
+  return key == kClusterIdKey || key == kCommitKey || key == kAppsKey || key == kStateMarkKey;
+}
+
+std::map<std::string, std::string> StateIn(const std::map<std::string, std::string>& entries) {
+  std::map<std::string, std::string> state;
+  for (const auto& [key, value] : entries)
+    if (!IsOfPlace(key)) state[key] = value;
+  return state;
+}
+
 std::string JournalPath(const std::string& directory) { return JoinPath(directory, kJournalName); }
 
 std::string NotePath(const std::string& directory) { return JoinPath(directory, kNoteName); }
@@ -160,10 +172,18 @@ absl::Status MayLeadUnder(const std::string& mark, const std::string& node,
       ", and the move was interrupted. Give the command again there: ", CommandTo(move.to)));
 }
 
-std::vector<StoreChange> EndOfMove() { return {{"/apps", ""}, {kStateMarkKey, std::nullopt}}; }
+absl::Status MayBeginEmpty(const std::string& root, const StateDirectory& directory) {
+  if (!directory.has_journal) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "below ", root.empty() ? "/" : root, " there is no state, and ", JournalPath(directory.path),
+      " holds one. Move it: ", CommandTo(StateMark::To::kZooKeeper),
+      "; or move that file away, and a new cluster begins"));
+}
+
+std::vector<StoreChange> EndOfMove() { return {{kAppsKey, ""}, {kStateMarkKey, std::nullopt}}; }
 
 std::vector<StoreChange> BeginOfMove(const StateMark& mark) {
-  return {{"/apps", "lock"}, {kStateMarkKey, mark.ToJson()}};
+  return {{kAppsKey, "lock"}, {kStateMarkKey, mark.ToJson()}};
 }
 
 }  // namespace arion

@@ -19,6 +19,7 @@
 #include <absl/status/statusor.h>
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -46,6 +47,10 @@ struct StateMark {
   bool operator==(const StateMark&) const = default;
 };
 
+// Whether it belongs to the place, and not to the state: it is not moved elsewhere.
+bool IsOfPlace(const std::string& key);
+std::map<std::string, std::string> StateIn(const std::map<std::string, std::string>& entries);
+
 // What the directory of a meta server says of where its state is.
 struct StateDirectory {
   std::string path;
@@ -67,6 +72,9 @@ absl::Status MayBeginFromJournal(const StateDirectory& directory);
 // FailedPrecondition: the state is elsewhere, or the move is to be ended.
 absl::Status MayLeadUnder(const std::string& mark, const std::string& node,
                           const StateDirectory& directory);
+// Whether it may lead by a root that holds no state. FailedPrecondition: its own directory has one
+// that was not moved, and an empty cluster would begin.
+absl::Status MayBeginEmpty(const std::string& root, const StateDirectory& directory);
 // What lets meta servers begin in ZooKeeper, and what keeps them from it.
 std::vector<StoreChange> EndOfMove();
 std::vector<StoreChange> BeginOfMove(const StateMark& mark);

@@ -30,20 +30,7 @@ using To = StateMark::To;
 using Phase = StateMark::Phase;
 
 constexpr absl::Duration kLookAgainAfter = absl::Seconds(1);
-constexpr char kAppsKey[] = "/apps";
 constexpr char kArrivingName[] = "arriving";
-
-// Keys that belong to the place, not to the state.
-bool IsOfPlace(const std::string& key) {
-  return key == kClusterIdKey || key == kCommitKey || key == kAppsKey || key == kStateMarkKey;
-}
-
-Entries StateIn(const Entries& entries) {
-  Entries state;
-  for (const auto& [key, value] : entries)
-    if (!IsOfPlace(key)) state[key] = value;
-  return state;
-}
 
 absl::StatusOr<MovedState> Count(const Entries& entries) {
   ASSIGN_OR_RETURN(const ClusterState state, ClusterState::Load(entries));

@@ -28,7 +28,7 @@
 
 namespace arion {
 
-// What belongs to the place, and not to the state: it is not moved elsewhere.
+inline constexpr char kAppsKey[] = "/apps";
 inline constexpr char kClusterIdKey[] = "/arion/cluster_id";
 inline constexpr char kCommitKey[] = "/arion/commit";
 // Of a key and its value, with what stands around them in a transaction.

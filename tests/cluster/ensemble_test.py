@@ -128,16 +128,18 @@ class EnsembleTest(unittest.TestCase):
         self.assertEqual({row["address"]: row["role"] for row in shown["meta_servers"]},
                          {server.address: "leader" if server is former else f"follows {former.address}" for server in self.cluster.metas})
         writer = self.writer()
-        # Commands that are safe to repeat, one after the other, all the while.
-        stop, failures, count = threading.Event(), [], [0]
+        # Commands that are safe to repeat, one after the other, all the while. A shell ends with the first that fails.
+        stop, failures, done_count = threading.Event(), [], [0]
 
         def administer():
             while not stop.is_set():
-                count[0] += 1
+                numbers = range(done_count[0] + 1, done_count[0] + 51)
                 try:
-                    self.shell(f"use temp; set_app_envs business.info {count[0]}")
-                except (AssertionError, RuntimeError, ValueError, subprocess.SubprocessError) as error:
+                    self.shell("use temp; " + "; ".join(f"set_app_envs business.info {number}" for number in numbers))
+                    done_count[0] = numbers[-1]
+                except (AssertionError, ValueError, subprocess.SubprocessError) as error:
                     failures.append(str(error))
+                    return
         thread = threading.Thread(target=administer)
         thread.start()
         try:
@@ -156,8 +158,9 @@ class EnsembleTest(unittest.TestCase):
             stop.set()
             thread.join()
         self.assertEqual(failures, [])
-        self.assertGreater(count[0], 3)
-        self.assertEqual({row["key"]: row["value"] for row in self.shell("get_app_envs temp")["app_envs"]}["business.info"], str(count[0]))
+        print(f"{done_count[0]} commands meanwhile")
+        self.assertGreaterEqual(done_count[0], 50)
+        self.assertEqual({row["key"]: row["value"] for row in self.shell("get_app_envs temp")["app_envs"]}["business.info"], str(done_count[0]))
         harness.wait_for("servers have found it", lambda: self.cluster.alive() == 3, 10)
         self.check_administered("after_hand_over")
         self.check_written(writer)
@@ -334,6 +337,36 @@ class MoveStateTest(unittest.TestCase):
         self.addCleanup(api.close)
         api.set(b"k", b"s", b"v")
         self.assertEqual(api.value(b"k", b"s"), b"v")
+
+    def kill_once_there(self, to, name):
+        """The command, killed as soon as its directory has that file; whether that was in its middle."""
+        process = subprocess.Popen([*self.cluster.meta.program(), "move-state", "--to", to, "--config", self.cluster.meta.config],
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=self.cluster.meta.directory)
+        path = os.path.join(self.cluster.meta.data_directories()[0], name)
+        try:
+            deadline = time.monotonic() + 60 * harness.PATIENCE
+            while not os.path.exists(path) and process.poll() is None and time.monotonic() < deadline:
+                time.sleep(0.0005)
+        finally:
+            process.kill()
+        return process.wait() == -signal.SIGKILL
+
+    def test_killed_in_its_middle(self):
+        for table, partitions in (("temp", 8), ("other", 4)):
+            self.cluster.create_table(table, partitions=partitions)
+        before = self.tables()
+        self.assertEqual(self.cluster.meta.stop(), 0)
+        killed = 0
+        for to, names in (("zookeeper", (".arion-move", "meta.journal.moved")), ("journal", (".arion-move", "arriving", "meta.journal"))):
+            for name in names:
+                # An earlier one may have left it there: then it is killed at once, which is fine, too.
+                killed += self.kill_once_there(to, name)
+            self.assertIn("2 tables, 12 partitions", self.moved(to))
+        print(f"killed {killed} times")
+        self.assertGreater(killed, 2)
+        self.cluster.meta.start()
+        self.wait_served()
+        self.check_tables(before)
 
     def test_wrong_words(self):
         for words in (["move-state"], ["move-state", "--to", "etcd"], ["move-state", "--to"]):

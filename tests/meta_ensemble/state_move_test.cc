@@ -274,6 +274,20 @@ TEST_F(StateMoveTest, WhoHasMovedAlreadyHearsSo) {
   EXPECT_EQ(Journal(), SomeState());
 }
 
+TEST_F(StateMoveTest, WhoseJournalWasNotMovedBeginsNoEmptyCluster) {
+  WriteJournal(SomeState());
+  const StateDirectory directory = Directory();
+  EXPECT_FALSE(LeaderOf(directory).has_value());
+  EXPECT_THAT(std::string(MayBeginEmpty("/x/c", directory).message()),
+              AllOf(HasSubstr("below /x/c there is no state"),
+                    HasSubstr("/meta/meta.journal holds"), HasSubstr("--to zookeeper")));
+  // What it left by trying is in nobody's way.
+  MoveWhole(To::kZooKeeper);
+  EXPECT_EQ(LeaderOf(Directory()), 2u);
+  // And a journal beside a state does no harm: it is not looked at.
+  EXPECT_EQ(LeaderOf(directory), 2u);
+}
+
 // ---- refusals: nothing is changed by them ----
 
 class RefusedMove : public StateMoveTest {
