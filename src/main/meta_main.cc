@@ -146,11 +146,11 @@ int Main(int argc, char** argv) {
     server.Reconfigure(changed.meta);
   });
   AddMetaCommands(pages.commands(), pages.settings(), server);
-  AddMetaPages(
-      [&pages](std::string path, std::string help, Page page) {
-        pages.Add(std::move(path), std::move(help), std::move(page));
-      },
-      server);
+  const AddPage add_page = [&pages](std::string path, std::string help, Page page) {
+    pages.Add(std::move(path), std::move(help), std::move(page));
+  };
+  AddMetaPages(add_page, server);
+  meta.AddPages(add_page, env.clock());
   MetaMetrics metrics(pages.registry(), server, env.clock(), [&](ClusterOverview* overview) {
     AddWarnings(knocking, cluster, older, env.clock().Now(), overview);
   });

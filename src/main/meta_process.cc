@@ -10,6 +10,7 @@
 #include "config/server_config.h"
 #include "env/environment.h"
 #include "main/cluster_file.h"
+#include "main/ensemble_page.h"
 #include "meta/meta_server.h"
 #include "meta_ensemble/meta_member.h"
 #include "meta_state/journal_meta_store.h"
@@ -93,6 +94,10 @@ absl::Status MetaProcess::Start() {
 
 void MetaProcess::Stop(std::function<void()> done) {
   server_ ? server_->Stop(std::move(done)) : member_->Stop(std::move(done));
+}
+
+void MetaProcess::AddPages(const AddPage& add, const Clock& clock) {
+  if (member_) AddEnsemblePage(add, *member_, clock, [this] { return zookeeper_->Servers(); });
 }
 
 void MetaProcess::StoreClusterId(uint32_t id) {

@@ -13,18 +13,20 @@
 #include <memory>
 #include <string>
 
+#include "admin/server_commands.h"
 #include "meta/meta_service.h"
 #include "rpc/transport.h"
 
 namespace arion {
 
+class Clock;
 class ClusterIdentity;
+class CZooKeeper;
 class Environment;
 class MetaMember;
 class MetaServer;
 struct ServerConfig;
 class Transport;
-class ZooKeeper;
 
 // One for arion_meta.
 class MetaProcess {
@@ -42,6 +44,8 @@ class MetaProcess {
   // none: it is waited for.
   absl::Status Start();
   void Stop(std::function<void()> done);
+  // The page that only one of several has. Before the transport listens.
+  void AddPages(const AddPage& add, const Clock& clock);
   // The cluster has another id than was made for it: its replica servers know it.
   void StoreClusterId(uint32_t id);
   // Where the state is, for the banner.
@@ -52,7 +56,7 @@ class MetaProcess {
 
   // One of the two.
   std::unique_ptr<MetaServer> server_;
-  std::unique_ptr<ZooKeeper> zookeeper_;
+  std::unique_ptr<CZooKeeper> zookeeper_;
   std::unique_ptr<MetaMember> member_;
 };
 

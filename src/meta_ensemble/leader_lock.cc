@@ -225,6 +225,7 @@ void LeaderLock::OnProven(Instant sent, const absl::Status& proven) {
   if (IsUnanswered(proven, Step::kProve)) return;
   if (!proven.ok())
     return Lose(absl::StrCat("the lock ", directory_, "/", own_, " is gone: ", proven.message()));
+  last_proof_ = {sent, clock_.Now()};
   leads_until_ = std::max(leads_until_, sent + session_.timeout() * kLeadShare);
   Do(Step::kLead);
   strand_->PostAfter(session_.timeout() * kProofShare, While([this] {

@@ -73,6 +73,13 @@ class LeaderLock : public std::enable_shared_from_this<LeaderLock> {
   // election. `done` comes never once this has lost, else once.
   using Next = absl::AnyInvocable<void(absl::StatusOr<Endpoint>)>;
   void FindNext(Next done);
+  // The last proof that this server has the lock: when it was sent, and until when its answer was
+  // waited for. nullopt: none was carried out.
+  struct Proof {
+    Instant sent, answered;
+  };
+  const std::optional<Proof>& last_proof() const { return last_proof_; }
+  const std::string& directory() const { return directory_; }
 
  private:
   // What is to be done next; a step whose answer did not come is done again when the session is
@@ -119,6 +126,7 @@ class LeaderLock : public std::enable_shared_from_this<LeaderLock> {
   std::string own_;
   std::optional<Endpoint> leader_;
   Instant leads_until_{0};
+  std::optional<Proof> last_proof_;
   // Ends what an earlier watch would still say.
   uint64_t watch_ = 0;
 };

@@ -19,6 +19,8 @@
 #include "meta/meta_server.h"
 #include "meta/owner_life.h"
 #include "meta/request_codec.h"
+#include "meta_ensemble/candidate_list.h"
+#include "meta_ensemble/ensemble_overview.h"
 #include "meta_ensemble/follower_answers.h"
 #include "meta_ensemble/leader_lock.h"
 #include "meta_ensemble/root_check.h"
@@ -42,6 +44,9 @@ constexpr int kSilentLeadsMax = 6;
 // Of a hand-over: for the next leader to show that it lives, and for what is under way.
 constexpr absl::Duration kNextAnswersIn = absl::Seconds(1);
 constexpr absl::Duration kWorkEndsIn = absl::Milliseconds(500);
+// Of what is shown of the others.
+constexpr absl::Duration kCandidatesKeptFor = absl::Seconds(2);
+constexpr absl::Duration kLookPatience = absl::Milliseconds(500);
 
 }  // namespace
 
@@ -105,9 +110,7 @@ class MetaMember::State : public std::enable_shared_from_this<State> {
 
   void Overview(std::function<void(ClusterOverview)> done) {
     Post([this, done = std::move(done)] {
-      Leadership now{.is_leader = Leads(), .leader = leader_.value_or(Endpoint())};
-      if (now.is_leader) now.leader = transport_.local();
-      now.since_unix_ms = now.is_leader ? led_since_ms_ : 0;
+      const Leadership now = LeadershipNow();
       if (!now.is_leader) {
         ClusterOverview overview;
         overview.leadership = now;
@@ -117,6 +120,13 @@ class MetaMember::State : public std::enable_shared_from_this<State> {
         overview.leadership = now;
         done(std::move(overview));
       });
+    });
+  }
+
+  void Ensemble(std::function<void(EnsembleOverview)> done) {
+    Post([this, done = std::move(done)]() mutable {
+      looking_.push_back(std::move(done));
+      LookAtCandidates();
     });
   }
 
@@ -140,6 +150,70 @@ class MetaMember::State : public std::enable_shared_from_this<State> {
   }
   std::string PathOf(const char* key) const { return root_ + key; }
 
+  Leadership LeadershipNow() const {
+    if (!Leads())
+      return {
+          .is_one_of_several = true, .is_leader = false, .leader = leader_.value_or(Endpoint())};
+    return {.is_one_of_several = true,
+            .is_leader = true,
+            .leader = transport_.local(),
+            .since_unix_ms = led_since_ms_};
+  }
+
+  // ---- what is shown of the others ----
+
+  void LookAtCandidates() {
+    if (is_reading_candidates_) return;  // who looks is told when that has ended
+    const bool is_fresh = candidates_ && env_.clock().Now() - candidates_at_ < kCandidatesKeptFor;
+    if (is_fresh || !lock_ || !is_connected_) return TellWhoLooks();
+    is_reading_candidates_ = true;
+    ReadCandidates(*session_, lock_->directory(),
+                   InLife([this](absl::StatusOr<std::vector<Candidate>> read) {
+                     is_reading_candidates_ = false;
+                     candidates_trouble_ = read.ok() ? "" : std::string(read.status().message());
+                     if (read.ok()) {
+                       candidates_ = *std::move(read);
+                       candidates_at_ = env_.clock().Now();
+                     }
+                     TellWhoLooks();
+                   }));
+    // Its answer may take most of the session's timeout.
+    strand_->PostAfter(kLookPatience, [weak = weak_from_this()] {
+      if (const auto self = weak.lock()) self->TellWhoLooks();
+    });
+  }
+
+  void TellWhoLooks() {
+    const auto looking = std::exchange(looking_, {});
+    for (const auto& tell : looking) tell(EnsembleNow());
+  }
+
+  EnsembleOverview EnsembleNow() const {
+    EnsembleOverview shown{.self = transport_.local(),
+                           .root = options_.root,
+                           .lock_directory = options_.lock_root,
+                           .is_connected = is_connected_,
+                           .leadership = LeadershipNow(),
+                           .now = env_.clock().Now(),
+                           .unix_ms = env_.clock().WallMicros() / 1000,
+                           .candidates = candidates_,
+                           .candidates_at = candidates_at_,
+                           .trouble = candidates_trouble_};
+    if (session_) {
+      shown.session = session_->id();
+      shown.session_timeout = session_->timeout();
+    }
+    if (lock_ && lock_->leads_until() > shown.now)
+      shown.leads_for = lock_->leads_until() - shown.now;
+    if (lock_ && lock_->last_proof())
+      shown.last_proof = {lock_->last_proof()->sent,
+                          lock_->last_proof()->answered - lock_->last_proof()->sent};
+    if (store_)
+      if (const auto write = store_->last_write())
+        shown.last_write = {write->sent, write->known - write->sent};
+    return shown;
+  }
+
   // ---- a life ----
 
   void Begin() {
@@ -150,6 +224,7 @@ class MetaMember::State : public std::enable_shared_from_this<State> {
   }
 
   void OnSession(ZooKeeperSession::State state) {
+    is_connected_ = state == ZooKeeperSession::State::kConnected;
     switch (state) {
       case ZooKeeperSession::State::kConnecting:
         LOG(WARNING) << "meta: no server of ZooKeeper answers";
@@ -188,6 +263,9 @@ class MetaMember::State : public std::enable_shared_from_this<State> {
     EndHandOver(ErrorCode::kOk, "");
     StopLeading();
     is_joining_ = waits_to_load_ = false;
+    is_connected_ = is_reading_candidates_ = false;
+    candidates_.reset();
+    candidates_trouble_.clear();
     leader_.reset();
     if (store_) store_->End();
     if (server_) {
@@ -338,7 +416,7 @@ class MetaMember::State : public std::enable_shared_from_this<State> {
   void Lead(StoredTree tree) {
     if (server_) return;
     store_ = std::make_shared<ZooKeeperMetaStore>(
-        *session_, strand_, root_, lock_node_, std::move(tree),
+        *session_, env_.clock(), strand_, root_, lock_node_, std::move(tree),
         InLife([this](const std::string& why) { GiveUp(why, kPause); }));
     const std::shared_ptr<MetaStore> store =
         options_.watched_store ? options_.watched_store(store_) : store_;
@@ -480,6 +558,7 @@ class MetaMember::State : public std::enable_shared_from_this<State> {
   uint64_t life_ = 0;
   bool is_joining_ = false;
   bool waits_to_load_ = false;
+  bool is_connected_ = false;
   // The state was loaded, and nothing has ended this life.
   bool may_lead_ = false;
   // Of its lead: who asked meanwhile and is not answered is told to ask another one.
@@ -497,6 +576,14 @@ class MetaMember::State : public std::enable_shared_from_this<State> {
   std::shared_ptr<LeaderLock> lock_;
   std::shared_ptr<ZooKeeperMetaStore> store_;
   std::shared_ptr<MetaServer> server_;
+
+  // Who asked for the ensemble and is not told yet.
+  std::vector<std::function<void(EnsembleOverview)>> looking_;
+  bool is_reading_candidates_ = false;
+  // As of this life.
+  std::optional<std::vector<Candidate>> candidates_;
+  Instant candidates_at_;
+  std::string candidates_trouble_;
 };
 
 MetaMember::MetaMember(Environment& env, Transport& transport, ZooKeeper& zookeeper,
@@ -510,6 +597,9 @@ RequestHandler MetaMember::Handler() const { return state_->Handler(); }
 void MetaMember::Start() { state_->Start(); }
 void MetaMember::Stop(std::function<void()> done) { state_->Stop(std::move(done)); }
 void MetaMember::StoreClusterId(uint32_t id) { state_->StoreClusterId(id); }
+void MetaMember::Ensemble(std::function<void(EnsembleOverview)> done) {
+  state_->Ensemble(std::move(done));
+}
 void MetaMember::Handle(InboundRequest request) { state_->Handle(std::move(request)); }
 void MetaMember::Reconfigure(const MetaServerOptions& options) { state_->Reconfigure(options); }
 void MetaMember::Overview(std::function<void(ClusterOverview)> done) {

@@ -29,6 +29,7 @@ namespace arion {
 
 class Environment;
 class MetaStore;
+struct EnsembleOverview;
 class ZooKeeper;
 
 // Where the ensemble keeps what the meta servers share.
@@ -70,6 +71,10 @@ class MetaMember : public MetaService {
 
   // Over what is stored, if this server leads. Any thread.
   void StoreClusterId(uint32_t id);
+
+  // What this one knows of all of them; `done` runs on a strand, within half a second. Candidates
+  // are read where they were not in the last two seconds. Any thread.
+  void Ensemble(std::function<void(EnsembleOverview)> done);
 
   void Handle(InboundRequest request) override;
   void Reconfigure(const MetaServerOptions& options) override;

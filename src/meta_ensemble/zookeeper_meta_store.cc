@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "env/clock.h"
 #include "meta_state/store_room.h"
 #include "zookeeper/zookeeper_session.h"
 
@@ -39,9 +40,11 @@ class ZooKeeperMetaStore::Queue : public std::enable_shared_from_this<Queue> {
     absl::AnyInvocable<void(const absl::Status&)> done;
   };
 
-  Queue(ZooKeeperSession& session, StrandPtr strand, std::string root, std::string lock,
-        std::set<std::string> nodes, std::function<void(const std::string&)> on_lost)
+  Queue(ZooKeeperSession& session, const Clock& clock, StrandPtr strand, std::string root,
+        std::string lock, std::set<std::string> nodes,
+        std::function<void(const std::string&)> on_lost)
       : session_(&session),
+        clock_(clock),
         strand_(std::move(strand)),
         root_(std::move(root)),
         lock_(std::move(lock)),
@@ -49,6 +52,7 @@ class ZooKeeperMetaStore::Queue : public std::enable_shared_from_this<Queue> {
         nodes_(std::move(nodes)) {}
 
   const StrandPtr& strand() const { return strand_; }
+  const std::optional<Write>& last_write() const { return last_write_; }
 
   void Add(Batch batch) {
     if (session_ == nullptr) return Tell(batch, Ended());
@@ -109,6 +113,7 @@ class ZooKeeperMetaStore::Queue : public std::enable_shared_from_this<Queue> {
     steps_.erase(steps_.begin(), steps_.begin() + static_cast<ptrdiff_t>(taken));
     for (ZooKeeperStep& step : StepsOf(root_, {{kCommitKey, serial_}}, &nodes_))
       transaction_.push_back(std::move(step));
+    sent_ = clock_.Now();
     Commit();
   }
 
@@ -122,6 +127,7 @@ class ZooKeeperMetaStore::Queue : public std::enable_shared_from_this<Queue> {
   void OnCommitted(const absl::Status& status) {
     if (absl::IsUnavailable(status)) return Wait();
     if (!status.ok()) return Lose(absl::StrCat("the state can't be stored: ", status.message()));
+    last_write_ = {sent_, clock_.Now()};
     if (!steps_.empty()) return Send();
     std::vector<Batch> stored = std::exchange(under_way_, {});
     for (Batch& batch : stored) Tell(batch, absl::OkStatus());
@@ -175,6 +181,7 @@ class ZooKeeperMetaStore::Queue : public std::enable_shared_from_this<Queue> {
 
   // nullptr: it has ended.
   ZooKeeperSession* session_;
+  const Clock& clock_;
   const StrandPtr strand_;
   const std::string root_;
   const std::string lock_;
@@ -188,13 +195,16 @@ class ZooKeeperMetaStore::Queue : public std::enable_shared_from_this<Queue> {
   std::vector<ZooKeeperStep> transaction_;
   std::string serial_;
   uint64_t commits_ = 0;
+  Instant sent_;
+  std::optional<Write> last_write_;
   bool is_unanswered_ = false;
 };
 
-ZooKeeperMetaStore::ZooKeeperMetaStore(ZooKeeperSession& session, StrandPtr strand,
-                                       std::string root, std::string lock, StoredTree tree,
+ZooKeeperMetaStore::ZooKeeperMetaStore(ZooKeeperSession& session, const Clock& clock,
+                                       StrandPtr strand, std::string root, std::string lock,
+                                       StoredTree tree,
                                        std::function<void(const std::string& why)> on_lost)
-    : queue_(std::make_shared<Queue>(session, std::move(strand), root, std::move(lock),
+    : queue_(std::make_shared<Queue>(session, clock, std::move(strand), root, std::move(lock),
                                      std::move(tree.nodes), std::move(on_lost))),
       entries_(std::move(tree.entries)),
       root_(std::move(root)) {}
@@ -231,5 +241,8 @@ void ZooKeeperMetaStore::WhenIdle(absl::AnyInvocable<void(Was)> done) {
   queue_->WhenIdle(std::move(done));
 }
 void ZooKeeperMetaStore::End() { queue_->End(); }
+std::optional<ZooKeeperMetaStore::Write> ZooKeeperMetaStore::last_write() const {
+  return queue_->last_write();
+}
 
 }  // namespace arion

@@ -22,14 +22,17 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/instant.h"
 #include "meta_ensemble/state_tree.h"
 #include "meta_state/meta_store.h"
 
 namespace arion {
 
+class Clock;
 class ZooKeeperSession;
 
 // One for each time that this server leads.
@@ -37,8 +40,8 @@ class ZooKeeperMetaStore : public MetaStore {
  public:
   // `lock`: the path of the own lock node. `on_lost`: on the session's strand, once: what is stored
   // is not known any more, or another server stores; this one must not lead.
-  ZooKeeperMetaStore(ZooKeeperSession& session, StrandPtr strand, std::string root,
-                     std::string lock, StoredTree tree,
+  ZooKeeperMetaStore(ZooKeeperSession& session, const Clock& clock, StrandPtr strand,
+                     std::string root, std::string lock, StoredTree tree,
                      std::function<void(const std::string& why)> on_lost);
   ~ZooKeeperMetaStore() override;
 
@@ -59,6 +62,12 @@ class ZooKeeperMetaStore : public MetaStore {
   void WhenIdle(absl::AnyInvocable<void(Was)> done);
   // Nothing is stored any more: who waits hears Cancelled.
   void End();
+  // The last transaction that was carried out: when it was sent first, and when that was known.
+  // nullopt: none was.
+  struct Write {
+    Instant sent, known;
+  };
+  std::optional<Write> last_write() const;
 
  private:
   class Queue;

@@ -291,6 +291,14 @@ void AddSplits(const ClusterOverview& overview, ClusterHealth* health) {
 }  // namespace
 
 ClusterHealth HealthOf(const ClusterOverview& overview) {
+  const Leadership& leadership = overview.leadership;
+  if (!leadership.is_leader && leadership.leader.IsValid())
+    return {.wrong = absl::StrCat("This meta server follows ", leadership.leader.ToString(),
+                                  ", which leads and knows how the cluster is.")};
+  if (!leadership.is_leader)
+    return {.grade = ClusterHealth::Grade::kReduced,
+            .wrong = "This meta server does not lead, and does not know who does.",
+            .doing = "Data are served; no server that dies is replaced until one leads."};
   ClusterHealth health = HealthWithoutWarnings(overview);
   AddSplits(overview, &health);
   AddWarnings(overview, &health);

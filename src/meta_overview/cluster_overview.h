@@ -116,6 +116,7 @@ struct WorkOverview {
 
 // Of a meta server: which of several leads.
 struct Leadership {
+  bool is_one_of_several = false;
   bool is_leader = true;
   // Invalid: not known. Its own address where it leads.
   Endpoint leader;

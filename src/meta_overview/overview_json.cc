@@ -167,6 +167,8 @@ void WriteWork(JsonWriter& json, const WorkOverview& work) {
 void WriteLeadership(JsonWriter& json, const Leadership& leadership) {
   json.Key("leadership");
   json.StartObject();
+  json.Key("is_one_of_several");
+  json.Bool(leadership.is_one_of_several);
   json.Key("is_leader");
   json.Bool(leadership.is_leader);
   json.Key("leader");

@@ -290,11 +290,17 @@ CZooKeeper::~CZooKeeper() {
 
 void CZooKeeper::ServersAre(const std::vector<Endpoint>& endpoints) {
   const MutexLock lock(mutex_);
+  endpoints_ = endpoints;
   servers_ = absl::StrJoin(endpoints, ",", [](std::string* out, Endpoint endpoint) {
     absl::StrAppend(out, endpoint.ToString());
   });
   for (const std::weak_ptr<CConnection>& connection : connections_)
     if (const auto held = connection.lock()) held->ServersAre(servers_);
+}
+
+std::vector<Endpoint> CZooKeeper::Servers() {
+  const MutexLock lock(mutex_);
+  return endpoints_;
 }
 
 std::unique_ptr<ZooKeeperSession> CZooKeeper::Connect(StrandPtr strand,

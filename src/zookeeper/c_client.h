@@ -49,6 +49,8 @@ class CZooKeeper : public ZooKeeper {
 
   std::unique_ptr<ZooKeeperSession> Connect(
       StrandPtr strand, std::function<void(ZooKeeperSession::State)> on_state) override;
+  // Those whose addresses are known now. Any thread.
+  std::vector<Endpoint> Servers();
 
  private:
   CZooKeeper(EnsembleAddress ensemble, CZooKeeperOptions options);
@@ -57,7 +59,8 @@ class CZooKeeper : public ZooKeeper {
   const EnsembleAddress ensemble_;
   const CZooKeeperOptions options_;
   Mutex mutex_;
-  // As CConnection::ServersAre has them.
+  std::vector<Endpoint> endpoints_ ABSL_GUARDED_BY(mutex_);
+  // The same as CConnection::ServersAre has them.
   std::string servers_ ABSL_GUARDED_BY(mutex_);
   // Those that may not be closed yet.
   std::vector<std::weak_ptr<CConnection>> connections_ ABSL_GUARDED_BY(mutex_);

@@ -81,6 +81,7 @@ struct CConnection::Callbacks {
     if (stat != nullptr) {
       answer.node.version = stat->version;
       answer.node.owner = stat->ephemeralOwner;
+      answer.node.created_unix_ms = stat->ctime;
     }
     call->connection->Heard(call, std::move(answer));
   }

@@ -46,6 +46,8 @@ struct ZooKeeperNode {
   int32_t version = 0;
   // The session whose ephemeral node it is; 0: of none.
   int64_t owner = 0;
+  // When it was made, by the ensemble's clock; 0: not known.
+  int64_t created_unix_ms = 0;
 };
 
 // One change of a transaction, or a condition of it.

@@ -207,6 +207,35 @@ class EnsembleTest(unittest.TestCase):
         shell = [os.path.join(harness.BUILD, "arion_shell"), "--meta", follower.address, "-e", "ls"]
         self.assertIn("temp", harness.run(shell))
 
+    def shell(self, command):
+        addresses = self.cluster.meta_addresses()
+        run = subprocess.run([os.path.join(harness.BUILD, "arion_shell"), "--meta", addresses, "-j", "-e", command],
+                             capture_output=True, text=True, timeout=60)
+        return run.returncode, run.stdout
+
+    def test_the_shell_shows_the_ensemble(self):
+        leader = self.wait_led()
+        code, text = self.shell("ensemble")
+        self.assertEqual(code, 0, text)
+        shown = json.loads(text)
+        self.assertEqual((shown["leader"], shown["told_by"]), (leader.address, leader.address))
+        metas = shown["meta_servers"]
+        self.assertEqual([meta["state"] for meta in metas], ["leads", "follows", "follows"])
+        self.assertEqual({meta["address"] for meta in metas}, {server.address for server in self.cluster.metas})
+        self.assertEqual([bool(meta["last_write"]) for meta in metas], [True, False, False])
+        for meta in metas:
+            self.assertRegex(meta["in_election_for"], r"^[\d.]+ m?s$")
+            self.assertRegex(meta["node"], r"^LOCKNODE\d{10}$")
+        self.assertEqual([(one["server"], one["mode"], one["trouble"]) for one in shown["zookeeper"]],
+                         [(self.zookeeper.hosts, "standalone", "")])
+        self.assertGreater(int(shown["zookeeper"][0]["nodes"]), 10)
+        follower = next(server for server in self.cluster.metas if server is not leader)
+        follower.kill()
+        code, text = self.shell("ensemble")
+        self.assertEqual(code, 4, text)
+        state, = [meta["state"] for meta in json.loads(text)["meta_servers"] if meta["address"] == follower.address]
+        self.assertRegex(state, "does not answer")
+
     def test_the_leader_is_stopped_for_longer_than_its_session(self):
         writer = self.writer()
         former = self.wait_led()

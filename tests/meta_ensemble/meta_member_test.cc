@@ -7,6 +7,7 @@
 #include <set>
 
 #include "meta/meta_options.h"
+#include "meta_ensemble/ensemble_overview.h"
 #include "meta_overview/cluster_overview.h"
 #include "sim_zookeeper/sim_zookeeper.h"
 #include "tests/meta/meta_fixture.h"
@@ -168,6 +169,13 @@ class MetaMemberTest : public ::testing::Test {
   std::optional<HandOverLeadResponse> HandOver(Server& server) {
     return Ask<HandOverLeadResponse>(server, kRpcHandOverLead, HandOverLeadRequest());
   }
+  // What it shows of all of them within a second.
+  std::optional<EnsembleOverview> Shown(Server& server) {
+    auto shown = std::make_shared<std::optional<EnsembleOverview>>();
+    server.member->Ensemble([shown](EnsembleOverview overview) { *shown = std::move(overview); });
+    world_.RunUntil([&] { return shown->has_value(); }, absl::Seconds(1));
+    return *shown;
+  }
   std::vector<std::string> Tables(Server& server) {
     std::vector<std::string> names;
     const auto answer = Ask<ListAppsResponse>(server, kRpcListApps,
@@ -197,6 +205,44 @@ TEST_F(MetaMemberTest, OneLeadsAndTheOthersPointToIt) {
     EXPECT_FALSE(shown->is_leader);
     EXPECT_EQ(shown->leader, leader->address);
   }
+}
+
+TEST_F(MetaMemberTest, EachShowsAllCandidatesInTheirOrder) {
+  StartAll();
+  Server* leader = WaitForLeader();
+  ASSERT_NE(leader, nullptr);
+  ASSERT_EQ(CreateTable(*leader, "t"), ErrorCode::kOk);
+  world_.RunFor(absl::Seconds(3));
+  for (auto& server : servers_) {
+    const std::optional<EnsembleOverview> shown = Shown(*server);
+    ASSERT_TRUE(shown && shown->candidates) << server->address;
+    ASSERT_EQ(shown->candidates->size(), 3u);
+    EXPECT_EQ(shown->candidates->front().address, leader->address.ToString());
+    EXPECT_EQ(shown->candidates->front().node, "LOCKNODE0000000000");
+    EXPECT_EQ(shown->candidates->at(2).node, "LOCKNODE0000000002");
+    EXPECT_TRUE(shown->is_connected);
+    EXPECT_EQ(shown->session_timeout, absl::Seconds(6));
+    const bool leads = server.get() == leader;
+    EXPECT_EQ(shown->leadership.is_leader, leads);
+    EXPECT_EQ(shown->leadership.leader, leader->address);
+    EXPECT_EQ(shown->leads_for.has_value(), leads);
+    EXPECT_EQ(shown->last_proof.has_value(), leads);
+    EXPECT_EQ(shown->last_write.has_value(), leads);
+  }
+}
+
+TEST_F(MetaMemberTest, OneThatIsCutOffShowsWhatItKnowsWithoutAWait) {
+  StartAll();
+  ASSERT_NE(WaitForLeader(), nullptr);
+  ASSERT_TRUE(Shown(*servers_[2])->candidates);
+  zookeeper_.Cut(servers_[2]->node);
+  world_.RunFor(absl::Seconds(3));  // it has not noticed yet, and asks
+  EXPECT_EQ(Shown(*servers_[2])->candidates->size(), 3u);
+  zookeeper_.TakeDown();
+  world_.RunFor(absl::Seconds(10));
+  const std::optional<EnsembleOverview> shown = Shown(*servers_[2]);
+  ASSERT_TRUE(shown.has_value());
+  EXPECT_FALSE(shown->is_connected);
 }
 
 TEST_F(MetaMemberTest, WhatWasAnsweredIsThereUnderTheNext) {

@@ -29,7 +29,8 @@ class ZooKeeperMetaStoreTest : public ::testing::Test {
                        [&](const absl::StatusOr<std::string>& made) { lock_ = *made; });
     });
     EXPECT_TRUE(world_.RunUntil([&] { return !lock_.empty(); }, absl::Seconds(5)));
-    store_ = std::make_unique<ZooKeeperMetaStore>(*session_, strand_, "/r", lock_, StoredTree{},
+    store_ = std::make_unique<ZooKeeperMetaStore>(*session_, env_.clock(), strand_, "/r", lock_,
+                                                  StoredTree{},
                                                   [&](const std::string& why) { lost_ = why; });
   }
   ~ZooKeeperMetaStoreTest() override {

@@ -34,6 +34,13 @@ TEST(ClusterHealthTest, SaysThatAllIsWell) {
 TEST(ClusterHealthTest, SaysThatThereIsNothingYet) {
   EXPECT_EQ(HealthOf(ClusterOverview()).wrong, "No replica server has reported yet.");
   EXPECT_EQ(HealthOf(ClusterOverview()).grade, Grade::kReduced);
+  // One that follows knows nothing of servers, and nothing is wrong with that.
+  ClusterOverview follower;
+  follower.leadership = {.is_one_of_several = true, .is_leader = false, .leader = {1, 2}};
+  EXPECT_EQ(HealthOf(follower).grade, Grade::kHealthy);
+  EXPECT_NE(HealthOf(follower).wrong.find("follows 0.0.0.1:2"), std::string::npos);
+  follower.leadership.leader = {};
+  EXPECT_EQ(HealthOf(follower).grade, Grade::kReduced);
   ClusterOverview empty = Healthy();
   empty.tables.clear();
   EXPECT_EQ(HealthOf(empty).wrong, "No table yet; 3 servers are ready.");

@@ -231,6 +231,23 @@ absl::StatusOr<std::vector<JsonRow>> FetchRows(Endpoint server, std::string_view
   return rows;
 }
 
+absl::StatusOr<EnsemblePage> FetchEnsemble(Endpoint meta) {
+  ASSIGN_OR_RETURN(const std::string text, FetchPage(meta, "/meta/ensemble", PageForm::kJson));
+  rapidjson::Document document;
+  document.Parse(text.data(), text.size());
+  if (!document.IsObject()) return NotAsItShouldBe(meta, "/meta/ensemble");
+  EnsemblePage page{.own = RowOf(document)};
+  for (const auto& [name, rows] :
+       {std::pair("candidates", &page.candidates), std::pair("zookeeper", &page.zookeeper)}) {
+    const auto list = document.FindMember(name);
+    if (list == document.MemberEnd() || !list->value.IsArray())
+      return NotAsItShouldBe(meta, "/meta/ensemble");
+    for (const rapidjson::Value& item : list->value.GetArray())
+      if (item.IsObject()) rows->push_back(RowOf(item));
+  }
+  return page;
+}
+
 absl::StatusOr<std::vector<JsonRow>> FetchWarnings(Endpoint meta) {
   ASSIGN_OR_RETURN(const std::string text, FetchPage(meta, "/ui/cluster.json", PageForm::kJson));
   rapidjson::Document document;

@@ -62,4 +62,12 @@ absl::StatusOr<std::map<int64_t, TableDurability>> FetchDurabilities(Endpoint me
 // notice. Of an older one: none.
 absl::StatusOr<std::vector<JsonRow>> FetchWarnings(Endpoint meta);
 
+// What one of several meta servers knows of all of them (/meta/ensemble).
+struct EnsemblePage {
+  // Without lists.
+  JsonRow own;
+  std::vector<JsonRow> candidates, zookeeper;
+};
+absl::StatusOr<EnsemblePage> FetchEnsemble(Endpoint meta);
+
 }  // namespace arion

@@ -1,7 +1,7 @@
 // The page of a meta server: what the cluster is like.
 // SPDX-License-Identifier: Apache-2.0
 import {h} from './dom.js';
-import {count, duration, plural, rate, NONE} from './format.js';
+import {age, count, duration, plural, rate, NONE} from './format.js';
 import {figure, health, section, state, table, tiles} from './parts.js';
 
 const GRADES = {healthy: 'good', reduced: 'warn', failing: 'bad'};
@@ -19,7 +19,9 @@ export const shortcuts = redraw => ({
 });
 
 export async function read(ask) {
-  return JSON.parse(await ask('/ui/cluster.json', 'application/json'));
+  const cluster = JSON.parse(await ask('/ui/cluster.json', 'application/json'));
+  if (cluster.leadership.is_one_of_several) cluster.ensemble = JSON.parse(await ask('/meta/ensemble', 'application/json'));
+  return cluster;
 }
 
 const total = t => Object.values(t.partitions).reduce((sum, n) => sum + n, 0);
@@ -43,10 +45,18 @@ export function chartsOf() {
 }
 
 export function draw(cluster, window, redraw) {
+  // One that follows knows nothing of tables and servers.
+  if (!cluster.leadership.is_leader) {
+    return {
+      health: [health(GRADES[cluster.health], cluster.wrong, cluster.doing)],
+      first: [leaderLink(cluster)],
+      rest: ensemble(cluster.ensemble),
+    };
+  }
   return {
     health: [health(GRADES[cluster.health], cluster.wrong, cluster.doing)],
     first: [summary(cluster, window), heatMapOrThatThere(cluster, redraw)],
-    rest: [servers(cluster), work(cluster)],
+    rest: [servers(cluster), work(cluster), ...ensemble(cluster.ensemble)],
   };
 }
 
@@ -208,4 +218,36 @@ function work(cluster) {
     table('Steps under way', [{title: 'Partition', is: true}, {title: 'Table'}, {title: 'Step'}, {title: 'Server'}], rows,
       'No step is under way.'),
     more > 0 && h('p', {class: 'empty'}, `and ${count(more)} more`));
+}
+
+const leaderLink = ({leadership: {leader}}) => h('p', {class: 'empty'},
+  leader === null ? 'Nobody is known who leads.' : ['The cluster’s page: ', h('a', {href: `//${leader}/ui`}, leader)]);
+
+const ms = n => (n === null ? NONE : duration(n / 1000));
+const ago = n => (n === null ? NONE : `${age(n / 1000)} ago`);
+
+// Of several meta servers: who they are, what this one did last at ZooKeeper, and how that is.
+function ensemble(e) {
+  if (!e) return [];
+  const candidates = e.candidates.map(c => [
+    c.address === e.self ? h('span', {}, c.address, h('small', {}, 'this one')) : h('a', {href: `//${c.address}/ui`}, c.address),
+    c.leads ? state('good', 'leads') : state('busy', 'follows'), c.age_ms === null ? NONE : age(c.age_ms / 1000), c.node]);
+  const words = [`its session ends after ${ms(e.session_timeout_ms)} of silence`];
+  if (!e.is_connected) words.push('no server of ZooKeeper answers it now');
+  if (e.is_leader) words.push(`it leads since ${new Date(e.since_unix_ms).toLocaleString('en-GB')}, for ${ms(e.leads_for_ms)} without an answer`);
+  if (e.last_proof_ago_ms !== null) words.push(`its lock was proven ${ago(e.last_proof_ago_ms)}, in ${ms(e.last_proof_took_ms)}`);
+  if (e.last_write_ago_ms !== null) words.push(`its last write was ${ago(e.last_write_ago_ms)}, in ${ms(e.last_write_took_ms)}`);
+  if (e.trouble) words.push(`the candidates can’t be read: ${e.trouble}`);
+  const servers = e.zookeeper.map(s => s.trouble
+    ? [s.server, state('warn', s.trouble), NONE, NONE, NONE, NONE, NONE]
+    : [s.server, state('good', s.mode), `${s.latency_min_ms} / ${s.latency_avg_ms} / ${s.latency_max_ms} ms`, count(s.outstanding),
+      count(s.connections), count(s.nodes), s.version]);
+  return [
+    section('metas', 'Meta servers', `Of this one: ${words.join('; ')}.`,
+      table('Meta servers', [{title: 'Server', is: true}, {title: 'State'}, {title: 'In the election for'}, {title: 'Node'}], candidates,
+        'No candidate is known.')),
+    section('zookeeper', 'ZooKeeper', null,
+      table('ZooKeeper’s servers', [{title: 'Server', is: true}, {title: 'State'}, {title: 'Latency least / mean / most'},
+        {title: 'Outstanding', n: true}, {title: 'Connections', n: true}, {title: 'Nodes', n: true}, {title: 'Version'}], servers,
+        'No address of a server is known yet.'))];
 }
