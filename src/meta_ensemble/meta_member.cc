@@ -20,6 +20,7 @@
 #include "meta/owner_life.h"
 #include "meta/request_codec.h"
 #include "meta_ensemble/candidate_list.h"
+#include "meta_ensemble/cluster_id_node.h"
 #include "meta_ensemble/ensemble_overview.h"
 #include "meta_ensemble/follower_answers.h"
 #include "meta_ensemble/leader_lock.h"
@@ -278,75 +279,38 @@ class MetaMember::State : public std::enable_shared_from_this<State> {
     session_.reset();
   }
 
-  // ---- the cluster's id ----
+  // ---- the cluster ----
 
   void Join() {
     is_joining_ = true;
     CheckRoot(*session_, root_, options_.lock_root, InLife([this](const absl::Status& checked) {
-      is_joining_ = false;
-      if (checked.ok()) return LearnClusterId();
-      if (absl::IsUnavailable(checked)) return AgainWhenConnected();
-      GiveUp(std::string(checked.message()), kLongPause);
-    }));
-  }
-
-  void LearnClusterId() {
-    is_joining_ = true;
-    session_->Get(
-        PathOf(kClusterIdKey), InLife([this](const absl::StatusOr<ZooKeeperNode>& node) {
-          is_joining_ = false;
-          if (node.ok()) return TakeClusterId(node->data);
-          if (absl::IsUnavailable(node.status())) return AgainWhenConnected();
-          if (!absl::IsNotFound(node.status()))
-            return GiveUp(
-                absl::StrCat("can't read ", PathOf(kClusterIdKey), ": ", node.status().message()),
-                kLongPause);
-          const uint32_t known = options_.known_cluster_id();
-          if (known == 0 && !options_.may_make_cluster_id) return Enter();
-          // 1 to 2^32 - 1: 0 means that there is none.
-          MakeClusterId(known != 0 ? known
-                                   : static_cast<uint32_t>(env_.random().Below(UINT32_MAX) + 1));
-        }));
-  }
-
-  void AgainWhenConnected() {
-    strand_->PostAfter(kPause, InLife([this] {
-                         if (!lock_ && !is_joining_) Join();
-                       }));
-  }
-
-  void MakeClusterId(uint32_t id) {
-    is_joining_ = true;
-    MakePath(*session_, PathOf("/arion"), InLife([this, id](const absl::Status& made) {
-      if (!made.ok()) {
-        is_joining_ = false;
-        if (absl::IsUnavailable(made)) return AgainWhenConnected();
-        return GiveUp(std::string(made.message()), kLongPause);
-      }
-      session_->Create(
-          PathOf(kClusterIdKey), FormatClusterId(id), ZooKeeperSession::Mode::kPersistent,
-          // Whatever came of it: what is stored holds.
-          InLife([this](const absl::StatusOr<std::string>& made) {
+      if (!checked.ok()) return OnNotJoined(checked);
+      LearnClusterId(
+          *session_, root_, [this] { return IdToMake(); },
+          InLife([this](const absl::StatusOr<std::optional<uint32_t>>& id) {
+            if (!id.ok()) return OnNotJoined(id.status());
+            const absl::Status taken = *id ? options_.on_cluster_id(**id) : absl::OkStatus();
+            if (!taken.ok()) return OnNotJoined(taken);
             is_joining_ = false;
-            if (made.ok() || absl::IsAlreadyExists(made.status())) return LearnClusterId();
-            if (absl::IsUnavailable(made.status())) return AgainWhenConnected();
-            GiveUp(
-                absl::StrCat("can't make ", PathOf(kClusterIdKey), ": ", made.status().message()),
-                kLongPause);
+            Enter();
           }));
     }));
   }
 
-  void TakeClusterId(const std::string& text) {
-    const std::optional<uint32_t> id = ParseClusterId(text);
-    const absl::Status taken =
-        !id ? absl::DataLossError(absl::StrCat("node ", PathOf(kClusterIdKey), " holds '", text,
-                                               "', which is no cluster's id: write the 8 "
-                                               "hexadecimal digits into it that the servers' "
-                                               ".arion-cluster files begin with"))
-            : options_.on_cluster_id(*id);
-    if (!taken.ok()) return GiveUp(std::string(taken.message()), kLongPause);
-    Enter();
+  uint32_t IdToMake() {
+    const uint32_t known = options_.known_cluster_id();
+    if (known != 0 || !options_.may_make_cluster_id) return known;
+    // 1 to 2^32 - 1: 0 means that there is none.
+    return static_cast<uint32_t>(env_.random().Below(UINT32_MAX) + 1);
+  }
+
+  void OnNotJoined(const absl::Status& why) {
+    is_joining_ = false;
+    if (!absl::IsUnavailable(why)) return GiveUp(std::string(why.message()), kLongPause);
+    // Also where no change of the session says so: an answer may be lost without one.
+    strand_->PostAfter(kPause, InLife([this] {
+                         if (!lock_ && !is_joining_) Join();
+                       }));
   }
 
   // ---- the election ----
