@@ -14,8 +14,8 @@
 //           its middle; the same command again goes on.
 // Threads   Start: any thread. `done` comes on a strand.
 // Lifetime  Environment and ZooKeeper outlive it. Destroyed, it ends where it is.
-// Promises  state_mark/P1: interrupted anywhere, there is one place to begin from, and the same move
-//           again completes it.
+// Promises  state_mark/P1: interrupted anywhere, there is one place to begin from, and the same
+//           move again completes it.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

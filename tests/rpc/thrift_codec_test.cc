@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "base/coding.h"
+#include "messages/admin_messages.h"
 #include "messages/client_messages.h"
 #include "messages/duplicate_messages.h"
 #include "messages/duplication_messages.h"
@@ -278,6 +279,19 @@ TEST(ThriftCodecTest, DuplicatesAreThoseOf250) {
   EXPECT_EQ(EncodeWrapped(DuplicateResponse{.error = 0}), FromHex("0c0000 080001 00000000 00 00"));
   EXPECT_EQ(EncodeWrapped(DuplicateResponse{.error = 4, .error_hint = "no"}),
             FromHex("0c0000 080001 00000004 0b0002 00000002 6e6f 00 00"));
+}
+
+TEST(ThriftCodecTest, WhoLeadsIsAskedAndAnswered) {
+  EXPECT_EQ(EncodeWrapped(QueryLeadRequest()), FromHex("0c0000 00 00"));
+  EXPECT_EQ(EncodeWrapped(HandOverLeadRequest()), FromHex("0c0000 00 00"));
+  const QueryLeadResponse answer{.is_leader = true,
+                                 .leader = *Endpoint::Parse("10.0.0.1:34601"),
+                                 .since_unix_ms = 1'700'000'000'000};
+  const std::string bytes = FromHex(
+      "0c0000 0c0001 00000006 4552525f4f4b 020002 01 020003 00 0c0004 0a00000187290001 0a0005 "
+      "0000018bcfe56800 00 00");
+  EXPECT_EQ(EncodeWrapped(answer), bytes);
+  EXPECT_EQ(*DecodeWrapped<QueryLeadResponse>(bytes), answer);
 }
 
 TEST(ThriftCodecTest, TwinsAreMadeForGeneration26AndNeverForOthers) {

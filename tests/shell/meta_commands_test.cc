@@ -104,6 +104,15 @@ TEST_F(MetaCommandsTest, IsNotRepeatedForAWatcher) {
   EXPECT_EQ(asked_, 0);
 }
 
+// Before the question was there, one of ours that knew no leader answered so to anything.
+TEST(OlderMetaServers, OfOursThatKnowNoLeaderAreFollowers) {
+  ScriptedMeta follower(
+      {{kRpcQueryLead, [](const std::string&) { return EncodeWrapped(ForwardResponse()); }}});
+  const auto [code, said] = Say(follower, "meta_leader");
+  EXPECT_EQ(code, ExitCode::kUnhealthy);
+  EXPECT_THAT(said, HasSubstr("follows, knows no leader"));
+}
+
 // Pegasus' know neither question, and say who leads where they are asked for routes.
 TEST(OlderMetaServers, SayItIfAskedForRoutes) {
   const Endpoint leader{0x7f000001, 1};

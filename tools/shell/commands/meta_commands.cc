@@ -56,7 +56,9 @@ absl::Status AskNew(AdminClient& admin, MetaServerState* state) {
 MetaServerState Ask(AdminClient& admin, Endpoint server) {
   MetaServerState state{.address = server};
   absl::Status asked = AskNew(admin, &state);
-  if (Says(asked, ErrorCode::kHandlerNotFound)) asked = AskOlder(admin, &state);
+  // An older one of ours that does not lead answers so whatever it is asked.
+  if (Says(asked, ErrorCode::kHandlerNotFound) || Says(asked, ErrorCode::kForwardToOthers))
+    asked = AskOlder(admin, &state);
   if (!asked.ok())
     state.error = std::string(asked.message());
   else
