@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "admin/meta_pages.h"
 
+#include <absl/strings/ascii.h>
+#include <absl/strings/cord.h>
+#include <absl/strings/str_cat.h>
+#include <absl/strings/str_format.h>
 #include <absl/strings/str_join.h>
 #include <rapidjson/document.h>
 #include <rapidjson/stringbuffer.h>
@@ -29,6 +33,8 @@ namespace {
 
 // A page must be answered although the meta server hangs.
 constexpr std::chrono::seconds kPatience{2};
+// Of a status: who leads, where this server does not.
+constexpr char kLeader[] = "arion.leader";
 
 // Asks as a tool would.
 template <class Response, class Request>
@@ -49,15 +55,48 @@ absl::StatusOr<Response> Ask(MetaService& server, const char* name, const Reques
   if (const auto forward = DecodeWrapped<ForwardResponse>(result.body);
       forward.ok() && forward->err == ErrorCode::kForwardToOthers) {
     const std::string leader = forward->arion_leader.value_or("");
-    return absl::UnavailableError(
+    absl::Status status = absl::UnavailableError(
         absl::StrCat("this meta server does not lead; ",
                      leader.empty() ? "nobody is known who does" : "ask http://" + leader));
+    if (!leader.empty()) status.SetPayload(kLeader, absl::Cord(leader));
+    return status;
   }
   return DecodeWrapped<Response>(result.body);
 }
 
-HttpResponse Failed(const absl::Status& status) {
-  return {.status = 503, .body = absl::StrCat(status.message(), "\n")};
+// For a URL: what is no letter, digit or one of "-._~/" by its number.
+std::string Encoded(std::string_view text) {
+  std::string encoded;
+  for (const char c : text)
+    if (absl::ascii_isalnum(static_cast<unsigned char>(c)) ||
+        std::string_view("-._~/").find(c) != std::string_view::npos)
+      encoded += c;
+    else
+      absl::StrAppendFormat(&encoded, "%%%02X", static_cast<unsigned char>(c));
+  return encoded;
+}
+
+// The same page of the server that leads: pages are on the port of its address, as older versions'
+// are.
+std::string LocationAt(std::string_view leader, const HttpRequest& request) {
+  std::string location = absl::StrCat("http://", Text(leader), Encoded(request.path));
+  char before = '?';
+  for (const auto& [name, value] : request.arguments) {
+    absl::StrAppend(&location, std::string(1, before), Encoded(name));
+    if (!value.empty()) absl::StrAppend(&location, "=", Encoded(value));
+    before = '&';
+  }
+  return location;
+}
+
+HttpResponse Failed(const HttpRequest& request, const absl::Status& status) {
+  HttpResponse response{.status = 503, .body = absl::StrCat(status.message(), "\n")};
+  const auto leader = status.GetPayload(kLeader);
+  // What changes something is not sent to another server by itself.
+  if (!leader || request.method == "POST") return response;
+  response.status = 307;
+  response.headers.emplace_back("Location", LocationAt(std::string(*leader), request));
+  return response;
 }
 HttpResponse NoTable(const std::string& name) {
   // A name may be any bytes of any length.
@@ -168,8 +207,8 @@ HttpResponse AnswerApp(MetaService& server, const HttpRequest& request) {
   const auto tables = TablesOf(server);
   const auto config =
       Ask<QueryConfigResponse>(server, kRpcQueryConfig, QueryConfigRequest{.app_name = name});
-  if (!tables.ok()) return Failed(tables.status());
-  if (!config.ok()) return Failed(config.status());
+  if (!tables.ok()) return Failed(request, tables.status());
+  if (!config.ok()) return Failed(request, config.status());
   // The list has what the configuration's answer lacks: the table's description.
   const auto info = std::find_if(tables->begin(), tables->end(),
                                  [&](const AppInfo& table) { return table.app_name == name; });
@@ -220,7 +259,7 @@ HttpResponse AnswerApp(MetaService& server, const HttpRequest& request) {
 
 HttpResponse AnswerApps(MetaService& server, const HttpRequest& request) {
   const auto tables = TablesOf(server);
-  if (!tables.ok()) return Failed(tables.status());
+  if (!tables.ok()) return Failed(request, tables.status());
   Rows general, healthy;
   for (const AppInfo& table : *tables) {
     const std::string id = std::to_string(table.app_id);
@@ -239,7 +278,7 @@ HttpResponse AnswerApps(MetaService& server, const HttpRequest& request) {
     // One question a table: only on demand, since there may be thousands.
     const auto config = Ask<QueryConfigResponse>(server, kRpcQueryConfig,
                                                  QueryConfigRequest{.app_name = table.app_name});
-    if (!config.ok()) return Failed(config.status());
+    if (!config.ok()) return Failed(request, config.status());
     HealthCounts health;
     for (const PartitionConfiguration& partition : config->partitions)
       health.Add(partition, table.max_replica_count);
@@ -262,7 +301,7 @@ HttpResponse AnswerEnvironments(MetaService& server, const HttpRequest& request)
   const std::string name = ArgumentOf(request, "name");
   if (name.empty()) return {.status = 400, .body = "which table? write ?name=TABLE\n"};
   const auto tables = TablesOf(server);
-  if (!tables.ok()) return Failed(tables.status());
+  if (!tables.ok()) return Failed(request, tables.status());
   for (const AppInfo& table : *tables) {
     if (table.app_name != name) continue;
     JsonPage page;
@@ -277,12 +316,12 @@ HttpResponse AnswerSplit(MetaService& server, const HttpRequest& request) {
   const std::string name = ArgumentOf(request, "name");
   if (name.empty()) return {.status = 400, .body = "which table? write ?name=TABLE\n"};
   const auto split = Ask<QuerySplitResponse>(server, kRpcQuerySplit, QuerySplitRequest{name});
-  if (!split.ok()) return Failed(split.status());
+  if (!split.ok()) return Failed(request, split.status());
   if (split->err == ErrorCode::kAppNotExist || split->err == ErrorCode::kAppDropped)
     return NoTable(name);
   const bool is_split = split->err == ErrorCode::kOk;
   if (!is_split && split->err != ErrorCode::kInvalidState)
-    return Failed(absl::UnavailableError(Text(ErrorCodeName(split->err))));
+    return Failed(request, absl::UnavailableError(Text(ErrorCodeName(split->err))));
   const int32_t parents = split->new_partition_count / 2;
   Row general{{"app_name", name}, {"is_splitting", is_split ? "true" : "false"}};
   if (is_split) {
@@ -316,15 +355,15 @@ HttpResponse AnswerSplit(MetaService& server, const HttpRequest& request) {
 
 HttpResponse AnswerNodes(MetaService& server, const HttpRequest& request) {
   const auto nodes = Ask<ListNodesResponse>(server, kRpcListNodes, ListNodesRequest());
-  if (!nodes.ok()) return Failed(nodes.status());
+  if (!nodes.ok()) return Failed(request, nodes.status());
   std::map<Endpoint, std::pair<int, int>> counts;  // primaries, secondaries
   if (HasArgument(request, "detail")) {
     const auto tables = TablesOf(server);
-    if (!tables.ok()) return Failed(tables.status());
+    if (!tables.ok()) return Failed(request, tables.status());
     for (const AppInfo& table : *tables) {
       const auto config = Ask<QueryConfigResponse>(server, kRpcQueryConfig,
                                                    QueryConfigRequest{.app_name = table.app_name});
-      if (!config.ok()) return Failed(config.status());
+      if (!config.ok()) return Failed(request, config.status());
       for (const PartitionConfiguration& partition : config->partitions) {
         // A partition without a primary counts for no server: nobody looks up the invalid address.
         ++counts[partition.primary].first;
@@ -354,9 +393,9 @@ HttpResponse AnswerNodes(MetaService& server, const HttpRequest& request) {
   return page.Finish();
 }
 
-HttpResponse AnswerCluster(MetaService& server) {
+HttpResponse AnswerCluster(MetaService& server, const HttpRequest& request) {
   const auto info = Ask<ClusterInfoResponse>(server, kRpcClusterInfo, ClusterInfoRequest());
-  if (!info.ok()) return Failed(info.status());
+  if (!info.ok()) return Failed(request, info.status());
   JsonPage page;
   for (size_t i = 0; i < std::min(info->keys.size(), info->values.size()); ++i)
     // Older versions' page leaves the name out.
@@ -421,7 +460,7 @@ HttpResponse StartCompaction(MetaService& server, const HttpRequest& request) {
   start.bottommost =
       bottommost != body.MemberEnd() && bottommost->value.IsBool() && bottommost->value.GetBool();
   const auto answer = Ask<StartManualCompactResponse>(server, kRpcStartManualCompact, start);
-  if (!answer.ok()) return Failed(answer.status());
+  if (!answer.ok()) return Failed(request, answer.status());
   return Result(answer->err, answer->hint_message);
 }
 
@@ -439,7 +478,7 @@ void AddMetaPages(const AddPage& add, MetaService& server) {
   add("/meta/nodes", "[?detail]: replica servers; JSON",
       [&server](const HttpRequest& request) { return AnswerNodes(server, request); });
   add("/meta/cluster", "what cluster_info says; JSON",
-      [&server](const HttpRequest&) { return AnswerCluster(server); });
+      [&server](const HttpRequest& request) { return AnswerCluster(server, request); });
   add("/envs/list", "which environments a table can have; JSON",
       [](const HttpRequest&) { return AnswerEnvironmentKinds(); });
   add("/meta/app/start_compaction", "POST: a table's files are merged now; JSON",

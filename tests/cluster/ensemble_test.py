@@ -12,6 +12,7 @@ import subprocess
 import threading
 import time
 import unittest
+import urllib.request
 
 import data_api
 import harness
@@ -202,6 +203,12 @@ class EnsembleTest(unittest.TestCase):
             error, _, _ = thft.ask_config(server.address, "temp")
             self.assertEqual(error, "ERR_FORWARD_TO_OTHERS")
             self.assertEqual(thft.create_table(server.address, "there", 2, 3), "ERR_FORWARD_TO_OTHERS")
+            # Pages that older tools read; each shows by itself what it knows of the others.
+            with urllib.request.urlopen(f"http://{server.address}/meta/app?name=temp") as answer:
+                self.assertEqual(answer.url, f"http://{leader.address}/meta/app?name=temp")
+                self.assertEqual(json.load(answer)["general"]["app_name"], "temp")
+            with urllib.request.urlopen(f"http://{server.address}/ui/cluster.json") as answer:
+                self.assertEqual(json.load(answer)["leadership"]["leader"], leader.address)
         # A client that knows one of them alone.
         follower = next(server for server in self.cluster.metas if server is not leader)
         shell = [os.path.join(harness.BUILD, "arion_shell"), "--meta", follower.address, "-e", "ls"]
