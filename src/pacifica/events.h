@@ -152,6 +152,9 @@ struct SplitTurn {
     kRegister,
     // The attempt ends; nothing was asked for.
     kRelease,
+    // No split is wanted: asks for the next ballot, by which members see that the children they made
+    // under this one are of no use.
+    kForget,
   } what = What::kRelease;
 };
 // To a child that is not registered yet: what its parent, of the same ballot, committed behind what

@@ -51,10 +51,17 @@ bool Reconfiguration::OnSplitTurn(SplitTurn::What what) {
       split_hold_ = SplitHold{s_.ballot};
     return false;
   }
+  if (what == kForget) {
+    if (s_.role == PartitionStatus::kPrimary && !split_hold_)
+      Begin(ConfigType::kPrimaryForceUpdateBallot, s_.options.self, s_.configuration,
+            {.why = "its children are of no use: no split is wanted"});
+    return false;
+  }
   // It has ended meanwhile.
   if (!split_hold_) return false;
   switch (what) {
     case kHold:
+    case kForget:
       break;
     case kSeal:
       CHECK(primary_.IsQuiet()) << "invariants/R17: more is under way than the child would have";

@@ -17,6 +17,10 @@ void PartitionSplit::NoteSync(const ConfigurationUpdateRequest& entry) {
   // Under a larger ballot it is asked for anew: what was said before may be of before its end.
   if (entry.config.ballot < core_.ballot()) return;
   wanted_ = is_wanted ? std::optional(entry.config.ballot) : std::nullopt;
+  // While it is paused children stay.
+  const int32_t status = entry.meta_split_status.value_or(0);
+  is_over_ = status == static_cast<int32_t>(SplitStatus::kNotSplit) ||
+             status == static_cast<int32_t>(SplitStatus::kCanceling);
   if (!is_wanted) return why_.clear();
   // Else it would be asked for children that nobody can register.
   if (entry.info.partition_count == core_.app().partition_count) return;
@@ -48,6 +52,7 @@ void PartitionSplit::Proceed() {
     return End("its configuration changed");
   if (stage_ != Stage::kIdle && !wanted_) return End("the meta server wants none now");
   if (stage_ == Stage::kDraining) return Drain();
+  if (stage_ == Stage::kIdle && MustForget()) return Forget();
   if (stage_ != Stage::kIdle || !wanted_ || core_.role() != PartitionStatus::kPrimary) return;
   if (core_.ballot() != *wanted_) {
     // Whether it is still wanted, under this ballot, the meta server says.
@@ -55,6 +60,13 @@ void PartitionSplit::Proceed() {
     return hooks_.sync_soon();
   }
   Begin();
+}
+
+void PartitionSplit::Forget() {
+  if (core_.ballot() != *made_under_) return made_under_.reset();  // members see it by that
+  if (core_.role() != PartitionStatus::kPrimary || core_.IsReconfiguring()) return;
+  made_under_.reset();
+  hooks_.step(SplitTurn{SplitTurn::What::kForget});
 }
 
 void PartitionSplit::Begin() {
@@ -71,6 +83,7 @@ void PartitionSplit::Begin() {
   configuration_ = core_.configuration();
   partition_count_ = 2 * core_.app().partition_count;
   stage_ = Stage::kPreparing;
+  made_under_ = ballot_;
   DieAt("split.prepare");
   AskAll(SplitStep::kPrepare, kPrepareMax);
 }
@@ -175,6 +188,7 @@ void PartitionSplit::Settle() {
   if (!is_split) return End("the meta server did not register the child");
   DieAt("split.registered");
   stage_ = Stage::kIdle;
+  made_under_.reset();
   wanted_.reset();
   why_.clear();
   place_ = nullptr;

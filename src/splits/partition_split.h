@@ -69,7 +69,7 @@ class PartitionSplit {
 
   // What the meta server says of the partition. Before the core hears of it.
   void NoteSync(const ConfigurationUpdateRequest& entry);
-  bool IsActive() const { return stage_ != Stage::kIdle || wanted_.has_value(); }
+  bool IsActive() const { return stage_ != Stage::kIdle || wanted_.has_value() || MustForget(); }
   void Proceed();
   // What is being done, or waited for; nullopt: nothing is wanted.
   std::optional<std::string> Text() const;
@@ -78,6 +78,8 @@ class PartitionSplit {
  private:
   enum class Stage { kIdle, kPreparing, kDraining, kCompleting, kRegistering };
 
+  bool MustForget() const { return is_over_ && made_under_.has_value(); }
+  void Forget();
   // Why an attempt can't begin now; empty: it can.
   std::string Obstacle() const;
   void Begin();
@@ -100,6 +102,10 @@ class PartitionSplit {
 
   // As the meta server said last: the ballot under which it is to be split.
   std::optional<Ballot> wanted_;
+  // It says that the table is not being split.
+  bool is_over_ = false;
+  // Members were asked for children under that ballot, and none was registered.
+  std::optional<Ballot> made_under_;
   Stage stage_ = Stage::kIdle;
   // Of the attempt.
   Ballot ballot_;

@@ -211,6 +211,36 @@ TEST_F(PartitionSplitTest, APauseEndsTheAttempt) {
   EXPECT_TRUE(asked_.empty());
 }
 
+// Seed 151800281: where nothing else changed the ballot the children stayed for ever.
+TEST_F(PartitionSplitTest, WhatWasMadeForASplitThatIsCancelledIsOfNoUseByTheNextBallot) {
+  Want();
+  AnswerAll(SplitStep::kPrepare);
+  Want(SplitStatus::kPaused);
+  EXPECT_EQ(core_->role(), kPrimary) << "it may go on";
+  EXPECT_FALSE(split_->IsActive());
+  Want(SplitStatus::kNotSplit);
+  AnswerUpdateOf(last_, ErrorCode::kOk, 4);
+  EXPECT_EQ(core_->role(), kPrimary);
+  EXPECT_EQ(core_->ballot(), Ballot(9));
+  EXPECT_FALSE(split_->IsActive());
+  // Nothing was made under this one.
+  Want(SplitStatus::kNotSplit);
+  EXPECT_EQ(core_->role(), kPrimary);
+  EXPECT_EQ(core_->ballot(), Ballot(9));
+}
+
+TEST_F(PartitionSplitTest, ACancelEndsTheAttemptAndThenForgetsIt) {
+  Want();
+  AnswerAll(SplitStep::kPrepare);
+  ASSERT_TRUE(core_->IsHeldForSplit());
+  Want(SplitStatus::kNotSplit);
+  EXPECT_FALSE(core_->IsHeldForSplit());
+  split_->Proceed();
+  AnswerUpdateOf(last_, ErrorCode::kOk, 4);
+  EXPECT_EQ(core_->ballot(), Ballot(9));
+  EXPECT_FALSE(split_->IsActive());
+}
+
 // An older copy of the meta server's state was put back.
 TEST_F(PartitionSplitTest, WhatWasSplitBeforeIsNotSplitAgain) {
   ConfigurationUpdateRequest entry{.info = core_->app(), .config = core_->configuration()};
