@@ -57,6 +57,9 @@ TEST_F(SessionCheck, NodesAreMadeReadListedAndRemoved) {
   EXPECT_EQ(client_.Get(at_ + "/a")->data, "one");
   EXPECT_EQ(client_.Get(at_ + "/a")->version, 0);
   EXPECT_EQ(client_.Get(at_ + "/a")->owner, 0);
+  const int64_t now_ms = absl::ToUnixMillis(absl::Now());
+  EXPECT_NEAR(static_cast<double>(client_.Get(at_ + "/a")->created_unix_ms),
+              static_cast<double>(now_ms), 60000);
   EXPECT_EQ(client_.Get(at_ + "/b")->data, std::string("\0two", 4));
   EXPECT_EQ(client_.Get(at_ + "/b/c")->data, "");
   EXPECT_THAT(*client_.List(at_), UnorderedElementsAre("a", "b"));

@@ -47,8 +47,9 @@ export function chartsOf() {
 export function draw(cluster, window, redraw) {
   // One that follows knows nothing of tables and servers.
   if (!cluster.leadership.is_leader) {
+    const isFollower = cluster.leadership.leader !== null;
     return {
-      health: [health(GRADES[cluster.health], cluster.wrong, cluster.doing)],
+      health: [health(isFollower ? 'busy' : 'warn', cluster.wrong, cluster.doing, isFollower ? 'Follows' : 'No leader')],
       first: [leaderLink(cluster)],
       rest: ensemble(cluster.ensemble),
     };
@@ -234,7 +235,7 @@ function ensemble(e) {
     c.leads ? state('good', 'leads') : state('busy', 'follows'), c.age_ms === null ? NONE : age(c.age_ms / 1000), c.node]);
   const words = [`its session ends after ${ms(e.session_timeout_ms)} of silence`];
   if (!e.is_connected) words.push('no server of ZooKeeper answers it now');
-  if (e.is_leader) words.push(`it leads since ${new Date(e.since_unix_ms).toLocaleString('en-GB')}, for ${ms(e.leads_for_ms)} without an answer`);
+  if (e.is_leader) words.push(`it leads since ${new Date(e.since_unix_ms).toLocaleString('en-GB')}, and without another answer for ${ms(e.leads_for_ms)} more`);
   if (e.last_proof_ago_ms !== null) words.push(`its lock was proven ${ago(e.last_proof_ago_ms)}, in ${ms(e.last_proof_took_ms)}`);
   if (e.last_write_ago_ms !== null) words.push(`its last write was ${ago(e.last_write_ago_ms)}, in ${ms(e.last_write_took_ms)}`);
   if (e.trouble) words.push(`the candidates can’t be read: ${e.trouble}`);

@@ -35,8 +35,8 @@ export function table(label, columns, rows, emptyText) {
 // A state in words behind a sign of its own shape.
 export const state = (grade, text) => h('span', {class: 'state', 'data-grade': grade}, text);
 
-export function health(grade, wrong, doing) {
-  const name = {good: 'Healthy', warn: 'Reduced', bad: 'Failing', busy: 'Starting'}[grade];
+export function health(grade, wrong, doing, name) {
+  name ??= {good: 'Healthy', warn: 'Reduced', bad: 'Failing', busy: 'Starting'}[grade];
   return h('div', {class: 'health', 'data-grade': grade},
     h('span', {class: 'badge'}, name),
     h('div', {}, h('p', {class: 'wrong'}, wrong), doing && h('p', {class: 'doing'}, doing)));
