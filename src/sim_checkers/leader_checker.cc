@@ -14,9 +14,12 @@ namespace {
 
 std::string At(Instant at) { return absl::FormatDuration(at - Instant(0)); }
 
-// Of the store in ZooKeeper, and of no batch.
-bool IsOfTheStore(const std::string& key) {
-  return key == "/arion/commit" || key == "/arion/cluster_id";
+// Of the store in ZooKeeper, and of no batch: what it notes itself, and nodes below which there is
+// nothing now.
+bool IsOfTheStore(const std::string& key, const std::string& value) {
+  const bool is_folder =
+      value.empty() && key.starts_with("/arion/") && key.find('/', 7) == std::string::npos;
+  return is_folder || key == "/arion/commit" || key == "/arion/cluster_id";
 }
 
 std::string Text(const std::optional<std::string>& value) {
@@ -109,7 +112,7 @@ LeaderChecker::ReignPtr LeaderChecker::Loaded(Endpoint server,
   auto reign = std::make_shared<Reign>();
   reign->server = server;
   for (const auto& [key, value] : entries)
-    if (!IsOfTheStore(key)) reign->stories[key].values.push_back(value);
+    if (!IsOfTheStore(key, value)) reign->stories[key].values.push_back(value);
   // Somebody else has the lock meanwhile, and may have stored more: it stores nothing.
   if (!holder_ || holder_->server != server) return reign;
   if (!reigns_.empty()) {

@@ -78,6 +78,11 @@ void NodeFaults::CrashInRecovery(SimServer& server, absl::Duration delay, CrashM
 }
 
 void NodeFaults::CrashMeta(absl::Duration length) {
+  if (ensemble_ != nullptr && world_.random().Percent(15)) {
+    for (const auto& member : lives_.metas()->members())
+      lives_.metas()->Crash(*member, CrashMode::kProcess, lives_.DrawLength());
+    return;
+  }
   if (ensemble_ != nullptr)
     return lives_.metas()->Crash(ensemble_->LeaderOrAny(60), CrashMode::kProcess, length);
   if (lives_.meta().node->alive()) lives_.CrashMeta(lives_.DrawCrashMode());

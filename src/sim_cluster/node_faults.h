@@ -29,6 +29,7 @@ class NodeFaults {
 
   void CrashOne(SimServer& server, absl::Duration length);
   void CrashAll();
+  // Of several one, now and then all.
   void CrashMeta(absl::Duration length);
   // Of several meta servers, one of them in its place now and then.
   void Restart(SimServer& server);

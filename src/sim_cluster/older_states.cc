@@ -163,9 +163,7 @@ void OlderStates::CheckLaterItIsSaid() {
 }
 
 void OlderStates::CheckItIsSaid(Expected expected) {
-  const SimMeta& meta = lives_.meta();
-  if (!meta.node->alive() || meta.server == nullptr) return;
-  meta.server->Overview([this, expected](const ClusterOverview& overview) {
+  const auto judge = [this, expected](const ClusterOverview& overview) {
     const bool is_said =
         std::any_of(overview.warnings.begin(), overview.warnings.end(),
                     [](const ClusterWarning& one) { return one.kind == "state_went_back"; });
@@ -173,7 +171,13 @@ void OlderStates::CheckItIsSaid(Expected expected) {
     checkers_.Violate(
         is_said ? "older_states/S1: the meta server says that its state went back, and it did not"
                 : "older_states/S1: the meta server's state went back, and it does not say so");
-  });
+  };
+  if (MetaGroup* metas = lives_.metas()) {
+    if (MetaGroup::Member* leader = metas->Leader()) leader->server->Overview(judge);
+    return;
+  }
+  const SimMeta& meta = lives_.meta();
+  if (meta.node->alive() && meta.server != nullptr) meta.server->Overview(judge);
 }
 
 }  // namespace arion::sim

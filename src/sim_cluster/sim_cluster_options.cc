@@ -72,6 +72,7 @@ SimClusterOptions SimClusterOptions::SeveralMetas(uint64_t seed, int metas) {
   SimClusterOptions options = Swarm(seed);
   options.topology.metas = metas;
   options.faults.MeetWhatSeveralMetasDo(seed);
+  options.DrawTables();
   return options;
 }
 
@@ -84,18 +85,22 @@ SimClusterOptions SimClusterOptions::OldMeta(uint64_t seed, int older) {
 
 SimClusterOptions SimClusterOptions::Drawn(uint64_t seed) {
   SimClusterOptions options = DrawnVersions(seed);
+  options.DrawTables();
+  return options;
+}
+
+void SimClusterOptions::DrawTables() {
   SimRandom random(seed ^ 0x14de7);
   // A 2.5.0 server knows of none.
-  if (random.Percent(20) && options.topology.older == 0 && !options.topology.has_old_meta)
-    options.indexes = static_cast<int>(random.Between(1, 3));
+  if (random.Percent(20) && topology.older == 0 && !topology.has_old_meta)
+    indexes = static_cast<int>(random.Between(1, 3));
   SimRandom splits_random(seed ^ 0x5b11);
-  const bool may_split = std::has_single_bit(static_cast<uint32_t>(options.topology.partitions)) &&
-                         options.topology.older == 0 && !options.topology.has_old_meta;
+  const bool may_split = std::has_single_bit(static_cast<uint32_t>(topology.partitions)) &&
+                         topology.older == 0 && !topology.has_old_meta;
   // What an older state of the meta server does not know of a split a person must know
   // (meta/STATE.md 9.4).
-  const bool is_put_back = options.faults.Has(Fault::kMetaPutBack);
-  options.splits = may_split && !is_put_back && splits_random.Percent(60);
-  return options;
+  const bool is_put_back = faults.Has(Fault::kMetaPutBack);
+  splits = may_split && !is_put_back && splits_random.Percent(60);
 }
 
 SimClusterOptions SimClusterOptions::DrawnVersions(uint64_t seed) {

@@ -75,7 +75,7 @@ struct SimClusterOptions {
   static SimClusterOptions OneDiskFull(uint64_t seed);
   // So many servers are of version 2.5.0.
   static SimClusterOptions Mixed(uint64_t seed, int older);
-  // So many meta servers, from 2 on.
+  // So many meta servers, from 2 on; indexes and splits as Drawn.
   static SimClusterOptions SeveralMetas(uint64_t seed, int metas);
   // The meta server is of version 2.5.0, and so are so many servers.
   static SimClusterOptions OldMeta(uint64_t seed, int older);
@@ -83,6 +83,9 @@ struct SimClusterOptions {
   // have indexes, in a quarter they are split, but where a server is of version 2.5.0.
   static SimClusterOptions Drawn(uint64_t seed);
   static SimClusterOptions DrawnVersions(uint64_t seed);
+
+ private:
+  void DrawTables();
 };
 
 }  // namespace arion::sim

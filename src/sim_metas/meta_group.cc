@@ -141,7 +141,7 @@ void MetaGroup::OnExecuted(int64_t session, const std::vector<ZooKeeperStep>& st
     checker_.Changed(session, key);
     if (step.kind == StepKind::kRemove)
       batch.push_back({key, std::nullopt});
-    else if (!step.data.empty())  // else it holds others
+    else if (!step.data.empty() || key.starts_with("/arion/servers/"))  // else it holds others
       batch.push_back({key, step.data});
   }
   if (is_election) TellHolder();

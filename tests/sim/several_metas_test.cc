@@ -1,5 +1,6 @@
 // Clusters with several meta servers by seed, their state in a simulated ZooKeeper.
-// ARION_SIM_SEVERAL_METAS is how many seeds (default 100).
+// ARION_SIM_SEVERAL_METAS is how many seeds (default 100); with ARION_SIM_FRESH_FROM a tenth of
+// ARION_SIM_FRESH (default 1,000) follow that nobody ran before.
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,15 +18,16 @@ namespace {
 
 using ::testing::IsEmpty;
 
+SimClusterOptions Options(uint64_t seed) {
+  SimClusterOptions options = SimClusterOptions::SeveralMetas(seed, seed % 2 == 0 ? 2 : 3);
+  options.run_length = absl::Minutes(1);
+  return options;
+}
+
 struct SeveralMetas : ::testing::Test {
   SeveralMetas() {
     google::SetStderrLogging(google::FATAL);
     FLAGS_minloglevel = google::FATAL;  // a failing seed is replayed with --verbose
-  }
-  static SimClusterOptions Options(uint64_t seed) {
-    SimClusterOptions options = SimClusterOptions::SeveralMetas(seed, seed % 2 == 0 ? 2 : 3);
-    options.run_length = absl::Minutes(1);
-    return options;
   }
 };
 
@@ -36,28 +38,51 @@ constexpr Fault kTheirs[] = {Fault::kCutFromZooKeeper, Fault::kCutMetaFromServer
                              Fault::kCrashMeta,        Fault::kPause,
                              Fault::kRestart,          Fault::kLag};
 
-TEST_F(SeveralMetas, OneLeadsAtATimeAndKnowsWhatTheOthersStored) {
-  const char* text = getenv("ARION_SIM_SEVERAL_METAS");
-  const uint64_t seeds = text == nullptr ? 100 : strtoull(text, nullptr, 10);
+uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
+  const char* text = getenv(name);
+  return text == nullptr ? otherwise : strtoull(text, nullptr, 10);
+}
+
+// What many seeds did together.
+struct Sum {
   std::array<int64_t, kFaultCount> faults{};
   int64_t reigns = 0, takeovers = 0;
-  for (uint64_t seed = 1; seed <= seeds; ++seed) {
+
+  void Run(uint64_t seed) {
     SimCluster cluster(Options(seed));
     const RunReport report = cluster.Run();
-    EXPECT_THAT(report.violations, IsEmpty()) << report.Summary() << "\nreplay: " << report.Replay()
-                                              << " --minutes 1 --metas " << (seed % 2 == 0 ? 2 : 3);
+    EXPECT_THAT(report.violations, IsEmpty())
+        << report.Summary() << "\nreplay: " << report.Replay() << " --minutes 1 --metas "
+        << Options(seed).topology.metas;
     for (size_t i = 0; i < faults.size(); ++i) faults[i] += report.faults[i];
     reigns += report.reigns;
     takeovers += report.takeovers;
   }
-  std::cout << "led " << reigns << " times, " << takeovers << " times by another than before;";
-  for (const Fault fault : kTheirs)
-    std::cout << " " << FaultName(fault) << "=" << faults[static_cast<size_t>(fault)];
-  std::cout << "\n";
+  void Print() const {
+    std::cout << "led " << reigns << " times, " << takeovers << " times by another than before;";
+    for (const Fault fault : kTheirs)
+      std::cout << " " << FaultName(fault) << "=" << faults[static_cast<size_t>(fault)];
+    std::cout << "\n";
+  }
+};
+
+TEST_F(SeveralMetas, OneLeadsAtATimeAndKnowsWhatTheOthersStored) {
+  const uint64_t seeds = FromEnvironment("ARION_SIM_SEVERAL_METAS", 100);
+  Sum sum;
+  for (uint64_t seed = 1; seed <= seeds; ++seed) sum.Run(seed);
+  sum.Print();
   if (seeds < 100) return;
   for (const Fault fault : kTheirs)
-    EXPECT_GT(faults[static_cast<size_t>(fault)], 0) << FaultName(fault) << " was never tried";
-  EXPECT_GT(takeovers, 0);
+    EXPECT_GT(sum.faults[static_cast<size_t>(fault)], 0) << FaultName(fault) << " was never tried";
+  EXPECT_GT(sum.takeovers, 0);
+}
+
+TEST_F(SeveralMetas, SeedsNobodyRanBeforeAreGreen) {
+  const uint64_t first = FromEnvironment("ARION_SIM_FRESH_FROM", 0);
+  if (first == 0) GTEST_SKIP() << "ARION_SIM_FRESH_FROM names no first seed";
+  Sum sum;
+  for (uint64_t i = 0; i < FromEnvironment("ARION_SIM_FRESH", 1000) / 10; ++i) sum.Run(first + i);
+  sum.Print();
 }
 
 TEST_F(SeveralMetas, ASeedRunsTheSameEventForEvent) {

@@ -157,11 +157,11 @@ std::string ReplayOptions(const SimClusterOptions& options) {
   else
     add("kinds", Names(options.faults.kinds), Names(own.faults.kinds));
   // Where nothing is said of versions and kinds the seed draws them.
-  const bool is_drawn =
-      metas == 1 && !absl::StrContains(text, " --old") && !absl::StrContains(text, " --kinds");
-  add("indexes", options.indexes, is_drawn ? all_drawn.indexes : 0);
+  const bool is_drawn = !absl::StrContains(text, " --old") && !absl::StrContains(text, " --kinds");
+  add("indexes", options.indexes, metas > 1 ? own.indexes : is_drawn ? all_drawn.indexes : 0);
   const bool are_splits_drawn = is_drawn && !absl::StrContains(text, " --indexes");
-  add("splits", options.splits ? 1 : 0, are_splits_drawn && all_drawn.splits ? 1 : 0);
+  const bool usual_splits = metas > 1 ? own.splits : are_splits_drawn && all_drawn.splits;
+  add("splits", options.splits ? 1 : 0, usual_splits ? 1 : 0);
   add("without", Names(options.without), std::string());
   std::string list;
   if (options.only) {
