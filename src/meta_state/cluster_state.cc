@@ -71,7 +71,10 @@ PartitionConfiguration UnmadePartition(const AppInfo& info, int32_t index) {
 }
 
 // A table's own node is stored before its partitions: what it says was begun, and holds.
-void FinishDropOrRecall(const AppInfo& info, PartitionConfiguration* config) {
+void FinishChange(const AppInfo& info, PartitionConfiguration* config) {
+  // 2.5.0 changes the counts of partitions first, and says so in the meantime.
+  if (info.max_replica_count > 0 && !info.envs.contains("max_replica_count.update"))
+    config->max_replica_count = info.max_replica_count;
   const bool is_dropped = (config->partition_flags & kPartitionDropped) != 0;
   if (info.status == AppStatus::kDropped && !is_dropped) *config = Emptied(*config);
   if (info.status == AppStatus::kAvailable && is_dropped) *config = Recalled(*config);
@@ -200,7 +203,7 @@ absl::StatusOr<ClusterState> ClusterState::Load(const std::map<std::string, std:
         partition.config =
             is_child ? UnregisteredChild(table.info, i) : UnmadePartition(table.info, i);
       }
-      if (lacking == Lacking::kIsMade) FinishDropOrRecall(table.info, &partition.config);
+      if (lacking == Lacking::kIsMade) FinishChange(table.info, &partition.config);
       // When they left is not stored (nullopt), only in which order.
       for (Endpoint node : partition.config.last_drops) partition.dropped.push_back({.node = node});
       // A member that is named may hold a lease from the meta server's former life. So it has an

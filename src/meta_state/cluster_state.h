@@ -378,8 +378,8 @@ struct ClusterState {
   std::optional<FunctionLevel> function_level;
 
   // A partition of which nothing is stored, or that is dropped where its table is not, or the other
-  // way: damage (the latter is left as it is); or, where a table is not stored in one piece, what an
-  // interruption left, which is finished as the table's own node says.
+  // way, or has another replica count: damage (only the first is refused); or, where a table is not
+  // stored in one piece, what an interruption left, which is finished as the table's own node says.
   enum class Lacking { kIsDamage, kIsMade };
   // Reads what a MetaStore holds.
   static absl::StatusOr<ClusterState> Load(const std::map<std::string, std::string>& entries,

@@ -188,6 +188,22 @@ TEST(ClusterStateTest, ADropOrARecallThatWasInterruptedIsFinished) {
   EXPECT_EQ(recalled.dropped.size(), 2u);
 }
 
+TEST(ClusterStateTest, AChangeOfReplicaCountsThatWasInterruptedIsFinished) {
+  std::string table(kTableJson);
+  table.replace(table.find("max_replica_count\":3"), 20, "max_replica_count\":2");
+  const auto count = [](const std::string& table, ClusterState::Lacking lacking) {
+    const auto state =
+        ClusterState::Load({{"/apps/1", table}, {"/apps/1/0", kPartitionJson}}, lacking);
+    EXPECT_TRUE(state.ok()) << state.status();
+    return state->tables.at(1).partitions.at(0).config.max_replica_count;
+  };
+  EXPECT_EQ(count(table, ClusterState::Lacking::kIsMade), 2);
+  EXPECT_EQ(count(table, ClusterState::Lacking::kIsDamage), 3);
+  // 2.5.0 is in the middle of one: it alone knows.
+  table.replace(table.find("\"envs\":{}"), 9, "\"envs\":{\"max_replica_count.update\":\"x\"}");
+  EXPECT_EQ(count(table, ClusterState::Lacking::kIsMade), 3);
+}
+
 TEST(ClusterStateTest, KeysOfOtherServicesAreLeftAlone) {
   EXPECT_TRUE(ClusterState::Load({{"/apps", "unlock"},
                                   {"/apps/1", kTableJson},
