@@ -214,7 +214,7 @@ class EnsembleTest(unittest.TestCase):
         shell = [os.path.join(harness.BUILD, "arion_shell"), "--meta", follower.address, "-e", "ls"]
         self.assertIn("temp", harness.run(shell))
 
-    def shell(self, command):
+    def shell_and_code(self, command):
         addresses = self.cluster.meta_addresses()
         run = subprocess.run([os.path.join(harness.BUILD, "arion_shell"), "--meta", addresses, "-j", "-e", command],
                              capture_output=True, text=True, timeout=60)
@@ -222,7 +222,7 @@ class EnsembleTest(unittest.TestCase):
 
     def test_the_shell_shows_the_ensemble(self):
         leader = self.wait_led()
-        code, text = self.shell("ensemble")
+        code, text = self.shell_and_code("ensemble")
         self.assertEqual(code, 0, text)
         shown = json.loads(text)
         self.assertEqual((shown["leader"], shown["told_by"]), (leader.address, leader.address))
@@ -238,7 +238,7 @@ class EnsembleTest(unittest.TestCase):
         self.assertGreater(int(shown["zookeeper"][0]["nodes"]), 10)
         follower = next(server for server in self.cluster.metas if server is not leader)
         follower.kill()
-        code, text = self.shell("ensemble")
+        code, text = self.shell_and_code("ensemble")
         self.assertEqual(code, 4, text)
         state, = [meta["state"] for meta in json.loads(text)["meta_servers"] if meta["address"] == follower.address]
         self.assertRegex(state, "does not answer")
