@@ -26,6 +26,7 @@ FAILOVER_SECONDS = SESSION + 3
 
 
 @unittest.skipIf(zookeeper.missing(), f"not run: needs {zookeeper.missing()}")
+@harness.others_with_each_commit
 class EnsembleTest(unittest.TestCase):
     def setUp(self):
         self.zookeeper = zookeeper.ZooKeeperServer()
