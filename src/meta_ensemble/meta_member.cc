@@ -320,12 +320,18 @@ class MetaMember::State : public std::enable_shared_from_this<State> {
         *session_, env_.clock(), strand_, options_.lock_root, transport_.local().ToString(),
         LeaderLock::Events{
             .on_granted = InLife([this](const std::string& node) { OnGranted(node); }),
-            .on_leader = InLife([this](std::optional<Endpoint> leader) { leader_ = leader; }),
+            .on_leader = InLife([this](std::optional<Endpoint> leader) { OnLeader(leader); }),
             .on_lost = InLife([this](const std::string& why) { GiveUp(why, kPause); })});
     lock_->Start();
   }
 
+  void OnLeader(std::optional<Endpoint> leader) {
+    leader_ = leader;
+    candidates_.reset();  // who looks now is to see that
+  }
+
   void OnGranted(const std::string& node) {
+    candidates_.reset();
     leader_.reset();
     lock_node_ = node;
     led_since_ms_ = env_.clock().WallMicros() / 1000;

@@ -230,6 +230,11 @@ class EnsembleTest(unittest.TestCase):
         metas = shown["meta_servers"]
         self.assertEqual([meta["state"] for meta in metas], ["leads", "follows", "follows"])
         self.assertEqual({meta["address"] for meta in metas}, {server.address for server in self.cluster.metas})
+        # Whom the shell was not given is found.
+        follower = next(server for server in self.cluster.metas if server is not leader)
+        alone = self.shell("ensemble", follower.address)
+        self.assertEqual((alone["leader"], alone["told_by"]), (leader.address, leader.address))
+        self.assertEqual([meta["session_timeout"] for meta in alone["meta_servers"]], [meta["session_timeout"] for meta in metas])
         self.assertEqual([bool(meta["last_write"]) for meta in metas], [True, False, False])
         for meta in metas:
             self.assertRegex(meta["in_election_for"], r"^[\d.]+ m?s$")

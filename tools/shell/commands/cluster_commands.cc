@@ -71,8 +71,9 @@ std::string StateOf(const absl::StatusOr<EnsemblePage>* page, bool is_first, boo
   return TextOf(own, "is_connected") == "true" ? state : state + ", away from ZooKeeper";
 }
 
-Answer::List MetaServersOf(const std::map<Endpoint, absl::StatusOr<EnsemblePage>>& pages,
-                           const EnsemblePage& known) {
+using Pages = std::map<Endpoint, absl::StatusOr<EnsemblePage>>;
+
+Answer::List MetaServersOf(const Pages& pages, const EnsemblePage& known) {
   Answer::List list{"meta_servers",
                     {"address", "state", "in_election_for", "session_timeout", "last_proof",
                      "last_write", "node"},
@@ -116,24 +117,39 @@ Answer::List ZooKeepersOf(const EnsemblePage& known) {
   return list;
 }
 
+// Whose word counts: of who leads, else of any. nullptr: none was told.
+const EnsemblePage* Known(const Pages& pages) {
+  const EnsemblePage* known = nullptr;
+  for (const auto& [meta, page] : pages)
+    if (page.ok() && (known == nullptr || TextOf(page->own, "is_leader") == "true")) known = &*page;
+  return known;
+}
+
+// Also those that the shell was not given. One of Pegasus has no such page: none is missed here.
+void AskCandidates(const EnsemblePage& known, Pages& pages) {
+  for (const JsonRow& candidate : known.candidates) {
+    const auto address = Endpoint::Parse(TextOf(candidate, "address"));
+    if (!address || pages.contains(*address)) continue;
+    if (auto page = FetchEnsemble(*address); page.ok()) pages.emplace(*address, std::move(page));
+  }
+}
+
 // Each meta server is asked what it knows; the one that leads says who the others are.
 absl::StatusOr<Outcome> Ensemble(Session& session, const Words& arguments) {
   if (!arguments.empty()) return UsageError("it takes nothing");
-  std::map<Endpoint, absl::StatusOr<EnsemblePage>> pages;
+  Pages pages;
   for (const Endpoint meta : session.cluster().meta_servers())
     pages.emplace(meta, FetchEnsemble(meta));
-  const EnsemblePage* known = nullptr;
   absl::Status failed;
-  for (const auto& [meta, page] : pages) {
-    if (!page.ok())
-      failed = page.status();
-    else if (known == nullptr || TextOf(page->own, "is_leader") == "true")
-      known = &*page;
-  }
+  for (const auto& [meta, page] : pages)
+    if (!page.ok()) failed = page.status();
+  const EnsemblePage* known = Known(pages);
   if (known == nullptr && IsNoSuchPage(failed))
     return absl::FailedPreconditionError(
         "this cluster has one meta server, or an older version's: there is no ensemble to show");
   if (known == nullptr) return failed;
+  AskCandidates(*known, pages);
+  known = Known(pages);
   Outcome outcome;
   // What one that is away from ZooKeeper knew may be long over.
   const bool is_known = TextOf(known->own, "is_connected") == "true";
