@@ -1,4 +1,4 @@
-// Who stands in the election: the nodes of the lock's directory, for people. The lock itself is
+// Who stands in the election: the nodes of the lock's directory, as they are now. The lock itself is
 // leader_lock.h's.
 //
 // Errors    Those of the session.

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "env/clock.h"
+#include "meta_ensemble/candidate_list.h"
 #include "meta_ensemble/state_tree.h"
 #include "zookeeper/zookeeper_session.h"
 
@@ -24,6 +25,10 @@ constexpr double kLeadShare = 2.0 / 3;
 constexpr double kProofShare = 1.0 / 6;
 
 }  // namespace
+
+std::string LockDirectoryOf(const std::string& root) {
+  return (root == "/" ? "" : root) + kDirectoryName;
+}
 
 std::optional<int64_t> LockNumberOf(std::string_view name) {
   const size_t at = name.rfind(kPrefix);
@@ -41,7 +46,7 @@ LeaderLock::LeaderLock(ZooKeeperSession& session, const Clock& clock, StrandPtr 
     : session_(session),
       clock_(clock),
       strand_(std::move(strand)),
-      directory_((root == "/" ? "" : root) + kDirectoryName),
+      directory_(LockDirectoryOf(root)),
       address_(std::move(self)),
       events_(std::move(events)) {}
 
@@ -237,38 +242,24 @@ void LeaderLock::OnProven(Instant sent, const absl::Status& proven) {
 }
 
 void LeaderLock::FindNext(Next done) {
-  session_.List(directory_,
-                While([this, done = std::move(done)](
-                          const absl::StatusOr<std::vector<std::string>>& names) mutable {
-                  if (!names.ok()) return done(names.status());
-                  std::map<int64_t, std::string> others;
-                  for (const std::string& name : *names) {
-                    const std::optional<int64_t> number = LockNumberOf(name);
-                    if (number && name != own_) others[*number] = name;
-                  }
-                  FindAmong(std::move(others), std::move(done));
-                }));
+  ReadCandidates(session_, directory_,
+                 While([this, done = std::move(done)](
+                           const absl::StatusOr<std::vector<Candidate>>& candidates) mutable {
+                   done(candidates.ok() ? NextOf(*candidates) : candidates.status());
+                 }));
 }
 
-void LeaderLock::FindAmong(std::map<int64_t, std::string> others, Next done) {
-  if (others.empty())
-    return done(absl::NotFoundError(absl::StrCat(
-        "no other meta server stands for election: ", directory_, " has no node of one")));
-  const std::string path = absl::StrCat(directory_, "/", others.begin()->second);
-  others.erase(others.begin());
-  session_.Get(
-      path, While([this, path, others = std::move(others),
-                   done = std::move(done)](const absl::StatusOr<ZooKeeperNode>& node) mutable {
-        // It has gone meanwhile, or is this server's of an earlier session, whose end the
-        // ensemble waits for.
-        if (absl::IsNotFound(node.status()) || (node.ok() && node->data == address_))
-          return FindAmong(std::move(others), std::move(done));
-        if (!node.ok()) return done(node.status());
-        const std::optional<Endpoint> next = Endpoint::Parse(node->data);
-        if (next) return done(*next);
-        done(absl::FailedPreconditionError(absl::StrCat(
-            path, " would lead next, and holds '", node->data, "', which is no server's address")));
-      }));
+absl::StatusOr<Endpoint> LeaderLock::NextOf(const std::vector<Candidate>& candidates) const {
+  for (const Candidate& candidate : candidates) {
+    // Also of an earlier session of this server, whose end the ensemble waits for.
+    if (candidate.node == own_ || candidate.address == address_) continue;
+    if (const std::optional<Endpoint> next = Endpoint::Parse(candidate.address)) return *next;
+    return absl::FailedPreconditionError(
+        absl::StrCat(directory_, "/", candidate.node, " would lead next, and holds '",
+                     candidate.address, "', which is no server's address"));
+  }
+  return absl::NotFoundError(absl::StrCat("no other meta server stands for election: ", directory_,
+                                          " has no node of one"));
 }
 
 void LeaderLock::TellLeader(std::optional<Endpoint> leader) {

@@ -22,7 +22,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,7 +36,10 @@ namespace arion {
 
 class Clock;
 class ZooKeeperSession;
+struct Candidate;
 
+// Of the lock; `root`: a path, or "/".
+std::string LockDirectoryOf(const std::string& root);
 // The number of a child of the lock's directory; nullopt: it is none of a candidate.
 std::optional<int64_t> LockNumberOf(std::string_view name);
 
@@ -101,8 +103,7 @@ class LeaderLock : public std::enable_shared_from_this<LeaderLock> {
   void Prove();
   void OnProven(Instant sent, const absl::Status& proven);
   void OnOwnChanged();
-  // The first of them that is another server's.
-  void FindAmong(std::map<int64_t, std::string> others, Next done);
+  absl::StatusOr<Endpoint> NextOf(const std::vector<Candidate>& candidates) const;
   void TellLeader(std::optional<Endpoint> leader);
   // True: the answer did not come, and `step` will be done again.
   bool IsUnanswered(const absl::Status& status, Step step);

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "meta_ensemble/leader_lock.h"
 #include "zookeeper/zookeeper_session.h"
 
 namespace arion {
@@ -42,7 +43,7 @@ absl::Status JudgeNames(const std::string& root, const std::string& lock_root,
   std::vector<std::string> known = {"backup", "bulk_load"};
   // Every ensemble has it.
   if (root.empty()) known.emplace_back("zookeeper");
-  const std::string lock = (lock_root == "/" ? "" : lock_root) + "/dsn.meta.server.leader";
+  const std::string lock = LockDirectoryOf(lock_root);
   if (lock.starts_with(root + "/"))
     known.push_back(
         lock.substr(root.size() + 1, lock.find('/', root.size() + 1) - root.size() - 1));

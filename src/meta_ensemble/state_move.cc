@@ -278,13 +278,7 @@ class StateMove::State : public std::enable_shared_from_this<State> {
   // These, then Look.
   void Store(std::vector<ZooKeeperStep> steps) {
     std::vector<ZooKeeperStep> transaction = {{ZooKeeperStep::Kind::kCheck, lock_node_}};
-    size_t taken = 0, bytes = 0;
-    for (; taken < steps.size(); ++taken) {
-      bytes += BytesOf({steps[taken]});
-      if (taken > 0 && bytes > kBatchBytesMax) break;
-      transaction.push_back(steps[taken]);
-    }
-    steps.erase(steps.begin(), steps.begin() + static_cast<ptrdiff_t>(taken));
+    FillTransaction(&steps, &transaction);
     session_->Commit(transaction,
                      On([this, steps = std::move(steps)](const absl::Status& stored) mutable {
                        if (absl::IsUnavailable(stored)) return LookLater();

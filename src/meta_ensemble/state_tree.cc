@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <iterator>
 #include <utility>
 
 #include "base/log.h"
@@ -35,6 +36,10 @@ bool IsFolder(std::string_view key) {
   return key == "/apps" || key == "/arion" ||
          (key.starts_with("/apps/") && Depth(key) == 3 &&
           !IsNumber(key.substr(key.rfind('/') + 1)));
+}
+
+size_t BytesOf(const ZooKeeperStep& step) {
+  return kStepBytes + step.path.size() + step.data.size();
 }
 
 // Reads a tree, many nodes at a time.
@@ -167,8 +172,20 @@ std::vector<ZooKeeperStep> StepsOf(const std::string& root, const std::vector<St
 
 size_t BytesOf(const std::vector<ZooKeeperStep>& steps) {
   size_t bytes = 0;
-  for (const ZooKeeperStep& step : steps) bytes += kStepBytes + step.path.size() + step.data.size();
+  for (const ZooKeeperStep& step : steps) bytes += BytesOf(step);
   return bytes;
+}
+
+void FillTransaction(std::vector<ZooKeeperStep>* steps, std::vector<ZooKeeperStep>* transaction) {
+  size_t bytes = 0;
+  auto end = steps->begin();
+  for (; end != steps->end(); ++end) {
+    bytes += BytesOf(*end);
+    if (end != steps->begin() && bytes > kBatchBytesMax) break;
+  }
+  transaction->insert(transaction->end(), std::make_move_iterator(steps->begin()),
+                      std::make_move_iterator(end));
+  steps->erase(steps->begin(), end);
 }
 
 }  // namespace arion

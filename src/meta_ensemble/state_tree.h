@@ -58,5 +58,8 @@ std::vector<ZooKeeperStep> StepsOf(const std::string& root, const std::vector<St
                                    std::set<std::string>* nodes);
 // What these steps take of a transaction.
 size_t BytesOf(const std::vector<ZooKeeperStep>& steps);
+// Moves the first of `steps` to the end of `transaction`: as many as kBatchBytesMax holds, at least
+// one.
+void FillTransaction(std::vector<ZooKeeperStep>* steps, std::vector<ZooKeeperStep>* transaction);
 
 }  // namespace arion

@@ -104,13 +104,7 @@ class ZooKeeperMetaStore::Queue : public std::enable_shared_from_this<Queue> {
     using Kind = ZooKeeperStep::Kind;
     serial_ = absl::StrCat(lock_.substr(lock_.rfind('/') + 1), " ", ++commits_);
     transaction_ = {{Kind::kCheck, lock_}};
-    size_t taken = 0, bytes = 0;
-    for (; taken < steps_.size(); ++taken) {
-      bytes += BytesOf({steps_[taken]});
-      if (taken > 0 && bytes > kBatchBytesMax) break;
-      transaction_.push_back(steps_[taken]);
-    }
-    steps_.erase(steps_.begin(), steps_.begin() + static_cast<ptrdiff_t>(taken));
+    FillTransaction(&steps_, &transaction_);
     for (ZooKeeperStep& step : StepsOf(root_, {{kCommitKey, serial_}}, &nodes_))
       transaction_.push_back(std::move(step));
     sent_ = clock_.Now();

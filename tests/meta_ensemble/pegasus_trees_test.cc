@@ -9,8 +9,7 @@
 
 #include "meta_ensemble/state_tree.h"
 #include "meta_state/cluster_state.h"
-#include "sim/sim_environment.h"
-#include "sim_zookeeper/sim_zookeeper.h"
+#include "tests/sim_zookeeper/session_on_node.h"
 #include "tests/support/fixtures.h"
 
 namespace arion {
@@ -46,19 +45,14 @@ class PegasusTreesTest : public ::testing::TestWithParam<const char*> {
     for (const auto& [node, data] : tree_) ASSERT_TRUE(zookeeper_.Create(node, data).ok()) << node;
   }
   absl::StatusOr<StoredTree> Read() {
-    sim::SimNode& node = world_.AddNode("meta");
-    sim::SimEnvironment& env = node.Start();
-    const StrandPtr strand = env.NewStrand("test");
-    std::unique_ptr<ZooKeeperSession> session;
+    sim::SessionOnNode server(world_, zookeeper_, "meta");
+    server.Start();
     std::optional<absl::StatusOr<StoredTree>> read;
-    env.RunOn(strand, [&] {
-      session = zookeeper_.ClientOf(node).Connect(strand, [&](ZooKeeperSession::State state) {
-        if (state == ZooKeeperSession::State::kConnected)
-          ReadStoredTree(*session, kRoot, [&](auto tree) { read = std::move(tree); });
-      });
+    server.On([&] {
+      ReadStoredTree(*server.session, kRoot, [&](auto tree) { read = std::move(tree); });
     });
     world_.RunUntil([&] { return read.has_value(); }, absl::Seconds(5));
-    node.Crash(sim::CrashMode::kProcess);
+    server.Crash();
     return read.value_or(absl::DeadlineExceededError("not read"));
   }
 

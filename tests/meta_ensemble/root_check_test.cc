@@ -3,36 +3,24 @@
 
 #include <gtest/gtest.h>
 
-#include <memory>
 #include <optional>
 #include <string>
 
-#include "sim/sim_environment.h"
-#include "sim_zookeeper/sim_zookeeper.h"
-#include "zookeeper/zookeeper_session.h"
+#include "tests/sim_zookeeper/session_on_node.h"
 
 namespace arion {
 namespace {
 
 class RootCheckTest : public ::testing::Test {
  protected:
-  RootCheckTest() {
-    env_.RunOn(strand_, [&] {
-      session_ = zookeeper_.ClientOf(node_).Connect(strand_, [&](auto state) {
-        is_connected_ = state == ZooKeeperSession::State::kConnected;
-      });
-    });
-    EXPECT_TRUE(world_.RunUntil([&] { return is_connected_; }, absl::Seconds(5)));
-  }
-  ~RootCheckTest() override {
-    node_.Crash(sim::CrashMode::kProcess);
-    session_.reset();
-  }
+  RootCheckTest() { server_.Start(); }
+  ~RootCheckTest() override { server_.Crash(); }
   void Make(const std::string& path) { ASSERT_TRUE(zookeeper_.Create(path, "").ok()) << path; }
   absl::Status Check(const std::string& root, const std::string& lock_root) {
     std::optional<absl::Status> checked;
-    env_.RunOn(strand_, [&] {
-      CheckRoot(*session_, root, lock_root, [&](const absl::Status& status) { checked = status; });
+    server_.On([&] {
+      CheckRoot(*server_.session, root, lock_root,
+                [&](const absl::Status& status) { checked = status; });
     });
     EXPECT_TRUE(world_.RunUntil([&] { return checked.has_value(); }, absl::Minutes(1)));
     return checked.value_or(absl::UnknownError("no answer"));
@@ -45,11 +33,7 @@ class RootCheckTest : public ::testing::Test {
 
   sim::SimWorld world_{3};
   sim::SimZooKeeper zookeeper_{world_};
-  sim::SimNode& node_ = world_.AddNode("m");
-  sim::SimEnvironment& env_ = node_.Start();
-  StrandPtr strand_ = env_.NewStrand("meta");
-  bool is_connected_ = false;
-  std::unique_ptr<ZooKeeperSession> session_;
+  sim::SessionOnNode server_{world_, zookeeper_, "m"};
 };
 
 TEST_F(RootCheckTest, ARootThatIsNotThereOrHasOnlyALockIsANewCluster) {
