@@ -38,10 +38,6 @@ bool IsFolder(std::string_view key) {
           !IsNumber(key.substr(key.rfind('/') + 1)));
 }
 
-size_t BytesOf(const ZooKeeperStep& step) {
-  return kStepBytes + step.path.size() + step.data.size();
-}
-
 // Reads a tree, many nodes at a time.
 class TreeReader : public std::enable_shared_from_this<TreeReader> {
  public:
@@ -170,10 +166,8 @@ std::vector<ZooKeeperStep> StepsOf(const std::string& root, const std::vector<St
   return steps;
 }
 
-size_t BytesOf(const std::vector<ZooKeeperStep>& steps) {
-  size_t bytes = 0;
-  for (const ZooKeeperStep& step : steps) bytes += BytesOf(step);
-  return bytes;
+size_t BytesOf(const ZooKeeperStep& step) {
+  return kStepBytes + step.path.size() + step.data.size();
 }
 
 void FillTransaction(std::vector<ZooKeeperStep>* steps, std::vector<ZooKeeperStep>* transaction) {

@@ -56,8 +56,8 @@ void ReadStoredTree(ZooKeeperSession& session, const std::string& root,
 // becomes what there is afterwards.
 std::vector<ZooKeeperStep> StepsOf(const std::string& root, const std::vector<StoreChange>& batch,
                                    std::set<std::string>* nodes);
-// What these steps take of a transaction.
-size_t BytesOf(const std::vector<ZooKeeperStep>& steps);
+// What it takes of a transaction.
+size_t BytesOf(const ZooKeeperStep& step);
 // Moves the first of `steps` to the end of `transaction`: as many as kBatchBytesMax holds, at least
 // one.
 void FillTransaction(std::vector<ZooKeeperStep>* steps, std::vector<ZooKeeperStep>* transaction);
